@@ -1,0 +1,69 @@
+"""The command line. Each command lives in `fiqkit.commands` and is imported only when it is called, so that `--help`
+stays cheap; errors meant for people are printed here, in one line, with exit code 2."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+from fiqkit import __version__
+from fiqkit.errors import UserError
+
+# name → (module in fiqkit.commands, the line that `fiqkit --help` shows)
+COMMANDS = {
+    "run": ("run", "Put agents through instances and record every episode."),
+    "runs": ("runs", "List the recorded runs."),
+    "show": ("show", "Print one episode as a person would read it."),
+    "report": ("report", "Tables, figures and the HTML page of recorded runs."),
+    "compare": ("compare", "Paired difference between two runs, models or modes."),
+    "grade": ("grade", "Grade recorded answers again, or a file of ruled answers."),
+    "judge": ("judge", "Judge a file of ruled clarifying questions."),
+    "import": ("import_", "Read released instances and recorded runs into the store."),
+    "index": ("index", "Build and search passage indexes."),
+    "ingest": ("ingest", "Read filings and exports into one fact table."),
+    "models": ("models", "List the model cards and whether each can run here."),
+    "probe": ("probe", "Find where ambiguity lives in a model's hidden states."),
+    "probe-compare": ("probe_compare", "Two probe results side by side."),
+}
+
+
+class _LazyGroup(click.Group):
+    """A group that imports a command's module when the command is used, not when it is listed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"fiqkit.commands.{COMMANDS[name][0]}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="fiqkit")
+def fiqkit() -> None:
+    """Measure whether a language model notices that a financial question is ambiguous, asks, and gets the number right."""
+
+
+def main(args: list[str] | None = None) -> Any:
+    """Entry point of the console script. Exit codes: 0 done, 2 bad input, 130 interrupted."""
+    try:
+        fiqkit.main(args=args, standalone_mode=False)
+    except UserError as error:
+        click.echo(f"fiqkit: {error}", err=True)
+        sys.exit(2)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("fiqkit: interrupted", err=True)
+        sys.exit(130)

@@ -1,0 +1,142 @@
+"""The engine seam: what the rest of the kit asks of anything that turns a prompt into text.
+
+An engine takes one `Request` and gives one `Completion`; it batches whatever is in flight by itself. Everything that an
+engine can or cannot do is stated in its `Capabilities`, so that a caller never has to guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+Message = Mapping[str, str]  # {"role": "system" | "user" | "assistant", "content": text}
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How to draw tokens. `temperature` 0 is greedy; the same seed on the same engine repeats the same draw."""
+
+    max_tokens: int = 512
+    temperature: float = 0.0
+    top_p: float = 1.0
+    seed: int = 0
+    stop: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One prompt. Exactly one of `messages` and `prompt_ids` is set; at most one of the three constraints.
+
+    Attributes:
+        messages: a chat, to which the engine applies the model's template once.
+        prompt_ids: token ids, sent as they are.
+        schema: a JSON schema that the output must satisfy (bound every string: small models ramble).
+        choices: the output must be one of these strings.
+        grammar: a GBNF grammar that the output must satisfy.
+        adapter: path of a LoRA adapter to apply.
+        thinking: ask a reasoning model to think (True), not to (False), or leave its template's default (None).
+        logprobs: return the log probability of each output token where the engine can.
+    """
+
+    messages: Sequence[Message] | None = None
+    prompt_ids: Sequence[int] | None = None
+    sampling: Sampling = Sampling()
+    schema: Mapping[str, Any] | None = None
+    choices: tuple[str, ...] | None = None
+    grammar: str | None = None
+    adapter: str | None = None
+    thinking: bool | None = None
+    logprobs: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What came back.
+
+    Attributes:
+        text: the output as decoded, a think block included where the model wrote one in its text.
+        reasoning: the think block where the server split it off itself.
+        finish: "stop" or "length".
+        prompt_ids, output_ids, logprobs: empty where the engine does not expose them.
+        seconds: time in the engine, `queued` seconds of waiting included.
+    """
+
+    text: str
+    finish: str = "stop"
+    reasoning: str = ""
+    prompt_ids: Sequence[int] = ()
+    output_ids: Sequence[int] = ()
+    logprobs: Sequence[float] = ()
+    prompt_tokens: int = 0
+    output_tokens: int = 0
+    seconds: float = 0.0
+    queued: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What an engine can do. `parallel` is how many requests it can work on at once."""
+
+    structured: bool = False
+    grammar: bool = False
+    logprobs: bool = False
+    token_ids: bool = False
+    adapters: bool = False
+    deterministic: bool = False
+    parallel: int = 1
+
+
+class EngineError(Exception):
+    """The engine failed; the episode ends as `engine_error` and is counted apart, never as a wrong answer."""
+
+
+class ContextOverflow(EngineError):
+    """The prompt and the room for the reply exceed the context. Nothing was cut."""
+
+
+class Engine(Protocol):
+    """A loaded model that completes requests. Cancelling the awaiting task cancels the request."""
+
+    name: str
+    context: int  # tokens that prompt and reply may hold together, for one request
+    can: Capabilities
+
+    async def complete(self, request: Request) -> Completion:
+        """Complete one request.
+
+        Raises:
+            ContextOverflow: the prompt does not fit; nothing was cut.
+            EngineError: the engine failed for good, its own retries included.
+        """
+        ...
+
+    async def count_tokens(self, messages: Sequence[Message]) -> int:
+        """Number of prompt tokens of a chat with the template applied; an upper estimate where it cannot be known."""
+        ...
+
+    async def close(self) -> None:
+        """Free the model or stop the child process. Safe to call twice."""
+        ...
+
+    def describe(self) -> Mapping[str, Any]:
+        """What the run's manifest records: engine and version, weights and their hash, settings."""
+        ...
+
+
+@dataclass(slots=True)
+class Usage:
+    """Totals of what a role consumed."""
+
+    requests: int = 0
+    prompt_tokens: int = 0
+    output_tokens: int = 0
+    seconds: float = 0.0
+    faults: dict[str, int] = field(default_factory=dict)
+
+    def add(self, completion: Completion) -> None:
+        """Count one completion in."""
+        self.requests += 1
+        self.prompt_tokens += completion.prompt_tokens
+        self.output_tokens += completion.output_tokens
+        self.seconds += completion.seconds

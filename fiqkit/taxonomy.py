@@ -1,0 +1,84 @@
+"""The five ambiguity categories of the benchmark and the interpretation field that each one settles (paper, section 3)."""
+
+from dataclasses import dataclass
+
+LANGUAGES = ("en", "zh")
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """One kind of ambiguity.
+
+    Attributes:
+        name: identifier in data files and reports.
+        field: the field of an `Interpretation` that a reply about this category settles.
+        title: name for people, by language.
+        readings: number of plausible readings when an instance does not enumerate its own.
+        template: the fixed yes/no question that asks about this category, by language.
+    """
+
+    name: str
+    field: str
+    title: dict[str, str]
+    readings: int
+    template: dict[str, str]
+
+
+CATEGORIES: dict[str, Category] = {
+    category.name: category
+    for category in (
+        Category(
+            name="entity_scope",
+            field="entity",
+            title={"en": "Entity scope", "zh": "主体范围"},
+            readings=3,
+            template={
+                "en": "Do you mean the consolidated company-wide figure, not that of a segment, the parent alone or "
+                "its shareholders?",
+                "zh": "您要的是公司整体合并口径的数据，而不是某个分部、母公司单体或归属于母公司股东的数据，对吗？",
+            },
+        ),
+        Category(
+            name="temporal_scope",
+            field="period",
+            title={"en": "Temporal scope", "zh": "期间范围"},
+            readings=2,
+            template={
+                "en": "Do you mean the full fiscal year, rather than a quarter, the year to date or a trailing period?",
+                "zh": "您要的是完整会计年度的数据，而不是单季度、年初至今或滚动期间的数据，对吗？",
+            },
+        ),
+        Category(
+            name="metric_definition",
+            field="metric",
+            title={"en": "Metric definition", "zh": "指标定义"},
+            readings=4,
+            template={
+                "en": "Do you mean the figure as reported under the accounting standard, with no adjustment or exclusion?",
+                "zh": "您要的是按会计准则列报、未扣除非经常性损益（非扣非）的数据，对吗？",
+            },
+        ),
+        Category(
+            name="recognition_policy",
+            field="basis",
+            title={"en": "Recognition policy", "zh": "确认政策"},
+            readings=2,
+            template={
+                "en": "Do you mean the total, irrespective of the timing or the gross or net basis of recognition?",
+                "zh": "您要的是总额，不区分确认时点或总额法与净额法，对吗？",
+            },
+        ),
+        Category(
+            name="filing_vintage",
+            field="vintage",
+            title={"en": "Filing vintage", "zh": "披露版本"},
+            readings=2,
+            template={
+                "en": "Do you mean the figure as first filed, not as later restated or amended?",
+                "zh": "您要的是首次披露的数据，而不是之后重述或更正的数据，对吗？",
+            },
+        ),
+    )
+}
+
+FIELDS: tuple[str, ...] = ("entity", "period", "metric", "basis", "vintage")
