@@ -1,4 +1,4 @@
-"""The five ambiguity categories of the benchmark and the interpretation field that each one settles (paper, section 3)."""
+"""The five ambiguity categories and the interpretation field that each one settles (paper, section 3)."""
 
 from dataclasses import dataclass
 
@@ -54,7 +54,7 @@ CATEGORIES: dict[str, Category] = {
             title={"en": "Metric definition", "zh": "指标定义"},
             readings=4,
             template={
-                "en": "Do you mean the figure as reported under the accounting standard, with no adjustment or exclusion?",
+                "en": "Do you mean the figure as reported under the accounting standard, without any adjustment?",
                 "zh": "您要的是按会计准则列报、未扣除非经常性损益（非扣非）的数据，对吗？",
             },
         ),

@@ -1,7 +1,7 @@
 """What a simulator, a grader and a judge are, whoever plays them.
 
-Each gives a verdict or says that it could not (`unscored`, with the reason); none has a default verdict. All methods are
-coroutines because a model may stand behind any of them; the `rules` implementations never wait.
+Each gives a verdict or says that it could not (`unscored`, with the reason); none has a default verdict. All methods
+are coroutines because a model may stand behind any of them; the `rules` implementations never wait.
 """
 
 from __future__ import annotations

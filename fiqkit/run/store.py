@@ -220,7 +220,9 @@ class Store:
 
     def write(self, run: str, finished: Sequence[tuple[Episode, Sequence[Verdict]]]) -> None:
         """Write episodes with their turns and first verdicts in one transaction: all of them or none."""
-        episodes, turns, verdicts = [], [], []
+        episodes: list[tuple[Any, ...]] = []
+        turns: list[tuple[Any, ...]] = []
+        verdicts: list[tuple[Any, ...]] = []
         number = self._last_episode
         for episode, given in finished:
             number += 1
