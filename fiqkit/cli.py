@@ -51,7 +51,7 @@ class _LazyGroup(click.Group):
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="fiqkit")
 def fiqkit() -> None:
-    """Measure whether a language model notices that a financial question is ambiguous, asks, and gets the number right."""
+    """Measure whether a model notices that a financial question is ambiguous, asks, and gets the number right."""
 
 
 def main(args: list[str] | None = None) -> Any:

@@ -243,7 +243,7 @@ def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(path.name + ".part")
     count = 0
-    with open(scratch, "w", encoding="utf-8") as out:
+    with scratch.open("w", encoding="utf-8") as out:
         for count, row in enumerate(rows, 1):  # noqa: B007
             out.write(json.dumps(row, ensure_ascii=False) + "\n")
     scratch.replace(path)
@@ -353,7 +353,7 @@ def _entropy(row: Mapping[str, Any], categories: tuple[str, ...], where: str) ->
 def read_passages(path: Path) -> list[Passage]:
     """Read passages from JSONL: this kit's own format, or the release's (`passage_text`, `filing_type`, `filing_date`).
 
-    Rows that share an id are merged into one passage. Construction fields such as `candidate_answer` are dropped, so that
+    Rows that share an id are merged. Construction fields such as `candidate_answer` are dropped, so that
     they can never be indexed. A filing date before the period's end cannot be right and becomes None.
 
     Raises:
