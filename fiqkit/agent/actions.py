@@ -1,0 +1,133 @@
+"""The agent's actions: reading one out of a reply, strictly, and the JSON schema that constrains an engine to them.
+
+A reply is one JSON object. Reasoning is split off first, so that an action quoted in a think block is never executed;
+an action quoted within a line of prose is ignored too.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+MAX_STRING = 160  # characters; an unbounded string lets a small model ramble into max_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One action and its own fields, for example `Action("search", {"query": "Meta 2023 revenue"})`."""
+
+    name: str
+    content: Mapping[str, Any]
+
+
+class ParseFault(ValueError):
+    """The reply holds no action that can be executed; the message says why, in words for the agent."""
+
+
+# action → its one required text field
+_TEXT_FIELD = {"search": "query", "interact": "question", "answer": "response"}
+ACTIONS = tuple(_TEXT_FIELD)
+
+_THINK_OPEN = re.compile(r"<(think|thinking|reasoning)>", re.IGNORECASE)
+_THINK_CLOSE = re.compile(r"</(think|thinking|reasoning)>", re.IGNORECASE)
+_OBJECT_START = re.compile(r"^[ \t]*(?=\{)", re.MULTILINE)
+_FENCE = re.compile(r"^\s*```[a-zA-Z]*\n(.*)\n```\s*$", re.DOTALL)
+_DECODER = json.JSONDecoder()
+
+
+def split_reasoning(text: str) -> tuple[str, str, bool]:
+    """Split a reply into (reasoning, the rest, cut).
+
+    Everything up to the last closing tag is reasoning, whether or not the template had already opened the block. `cut` says
+    that a block was opened and never closed: then there is no rest, and nothing in it may be executed.
+    """
+    if "<" not in text:
+        return "", text, False
+    closes = list(_THINK_CLOSE.finditer(text))
+    end = closes[-1].end() if closes else 0
+    reopened = _THINK_OPEN.search(text, end)
+    head = _THINK_OPEN.sub("", _THINK_CLOSE.sub("", text[:end])).strip()
+    if reopened:
+        return f"{head}\n{text[reopened.end() :]}".strip(), "", True
+    return head, text[end:], False
+
+
+def parse(text: str) -> Action:
+    """The one action of a reply whose reasoning has been split off.
+
+    Raises:
+        ParseFault: no action, more than one, an unknown one, or a field that is missing or empty.
+    """
+    found = _action_object(text)
+    name = found.get("action")
+    if name not in _TEXT_FIELD:
+        raise ParseFault(f"the action {str(name)[:40]!r} is unknown; use one of {', '.join(ACTIONS)}")
+    field = _TEXT_FIELD[name]
+    value = found.get(field)
+    if isinstance(value, int | float) and not isinstance(value, bool) and name == "answer":
+        value = str(value)
+    if not isinstance(value, str) or not value.strip():
+        raise ParseFault(f'the action {name} needs a non-empty text field "{field}"')
+    content: dict[str, Any] = {field: value}
+    if name == "answer":
+        content["confidence"] = _confidence(found.get("confidence"))
+    return Action(name, content)
+
+
+def _action_object(text: str) -> dict[str, Any]:
+    """The reply's only JSON object with an action; objects that do not begin a line are quotations."""
+    body = text.strip()
+    fenced = _FENCE.match(body)
+    try:
+        whole = json.loads(fenced.group(1) if fenced else body)
+    except (json.JSONDecodeError, RecursionError):
+        whole = None
+    if isinstance(whole, dict):
+        return whole
+    found = []
+    position = 0
+    while start := _OBJECT_START.search(body, position):
+        try:
+            value, position = _DECODER.raw_decode(body, start.end())
+        except (json.JSONDecodeError, RecursionError):
+            position = start.end() + 1
+            continue
+        if isinstance(value, dict) and "action" in value:
+            found.append(value)
+    if len(found) != 1:
+        raise ParseFault(
+            "there is no JSON action" if not found else f"there are {len(found)} actions; give exactly one"
+        )
+    return found[0]
+
+
+def _confidence(value: object) -> float | None:
+    """Stated confidence, 0 to 100; what cannot be read as one is None, and drops out of calibration."""
+    if isinstance(value, str):
+        value = value.strip().removesuffix("%")
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
+    return number if not isinstance(value, bool) and 0 <= number <= 100 else None
+
+
+@cache
+def schema(allowed: tuple[str, ...]) -> Mapping[str, Any]:
+    """JSON schema of one action among `allowed`, every string bounded."""
+    shapes = [_shape(name) for name in allowed]
+    return shapes[0] if len(shapes) == 1 else {"anyOf": shapes}
+
+
+def _shape(name: str) -> dict[str, Any]:
+    properties: dict[str, Any] = {
+        "action": {"const": name},
+        _TEXT_FIELD[name]: {"type": "string", "minLength": 1, "maxLength": MAX_STRING},
+    }
+    if name == "answer":
+        properties["confidence"] = {"type": "integer", "minimum": 0, "maximum": 100}
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}

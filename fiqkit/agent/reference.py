@@ -1,0 +1,131 @@
+"""Reference policies: agents whose every metric is known beforehand, so that they frame a table from both sides.
+
+They are code, not models. Each holds the key that it needs (the instances), given when it is made; the environment that they
+act in shows them no more than it shows a model.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from fiqkit.agent.environment import Environment
+from fiqkit.errors import UserError
+from fiqkit.models.engine import Completion
+from fiqkit.records import Instance
+from fiqkit.taxonomy import CATEGORIES
+
+# What a policy says next, from the key (the instance), the environment it acts in, and its own random draws.
+Rule = Callable[[Instance, Environment, Random], dict[str, Any]]
+
+
+def _answer(response: str, confidence: int = 100) -> dict[str, Any]:
+    return {"action": "answer", "response": response, "confidence": confidence}
+
+
+def _template(instance: Instance) -> dict[str, Any]:
+    return {"action": "interact", "question": CATEGORIES[instance.primary].template[instance.language]}
+
+
+_GENERIC = {"en": "Could you tell me a little more about what you need?", "zh": "您能再具体说明一下您的需求吗？"}
+
+
+def default_reader(key: Instance, environment: Environment, draw: Random) -> dict[str, Any]:
+    """Never asks, answers the default reading: accuracy 0, default-capture 1."""
+    return _answer(key.default_answer)
+
+
+def intended_oracle(key: Instance, environment: Environment, draw: Random) -> dict[str, Any]:
+    """Asks the primary category's question where it may, then answers the intended reading: accuracy 1."""
+    if "interact" in environment.allowed and environment.asked == 0 and not environment.turns:
+        return _template(key)
+    return _answer(key.answer)
+
+
+def contrarian(key: Instance, environment: Environment, draw: Random) -> dict[str, Any]:
+    """Never asks, answers whatever is not the default reading.
+
+    It is as accurate as the oracle with an interaction rate of 0: accuracy alone does not show that anything was clarified.
+    """
+    return _answer(key.answer)
+
+
+def random_reading(key: Instance, environment: Environment, draw: Random) -> dict[str, Any]:
+    """Never asks, tosses a coin between the two readings: accuracy and default-capture one half each."""
+    return _answer(draw.choice((key.answer, key.default_answer)), confidence=50)
+
+
+def always_asks(key: Instance, environment: Environment, draw: Random) -> dict[str, Any]:
+    """Asks generic questions until none is left, then answers the default reading: asking alone resolves nothing."""
+    if "interact" in environment.allowed:
+        return {"action": "interact", "question": _GENERIC[key.language]}
+    return _answer(key.default_answer)
+
+
+def never_commits(key: Instance, environment: Environment, draw: Random) -> dict[str, Any]:
+    """Names both values and settles on neither: commitment 0."""
+    both = {
+        "en": f"It is either {key.answer} or {key.default_answer}, depending on the reading.",
+        "zh": f"可能是{key.answer}，也可能是{key.default_answer}，取决于口径。",
+    }
+    return _answer(both[key.language], confidence=0)
+
+
+def template_asker(key: Instance, environment: Environment, draw: Random) -> dict[str, Any]:
+    """Asks the primary category's question; answers the intended reading if the user could settle it, else the default."""
+    if "interact" in environment.allowed and environment.asked == 0:
+        return _template(key)
+    unsure = environment.prompts.reply("i_dont_know")
+    settled = environment.asked and unsure not in environment.turns[-1].observation
+    return _answer(key.answer if settled else key.default_answer)
+
+
+POLICIES: dict[str, Rule] = {
+    rule.__name__.replace("_", "-"): rule
+    for rule in (
+        default_reader,
+        intended_oracle,
+        contrarian,
+        random_reading,
+        always_asks,
+        never_commits,
+        template_asker,
+    )
+}
+
+
+class ReferenceAgent:
+    """An agent that follows one of `POLICIES`."""
+
+    def __init__(self, name: str, instances: Iterable[Instance], seed: int = 0) -> None:
+        """Make the policy `name` with its key.
+
+        Raises:
+            UserError: no such policy.
+        """
+        if name not in POLICIES:
+            raise UserError(f"unknown reference policy {name!r}; the policies are {', '.join(POLICIES)}")
+        self.name = name
+        self.seed = seed
+        self._key = {instance.instance_id: instance for instance in instances}
+
+    def begin(self, instance_id: str) -> _ReferencePolicy:
+        """The policy for one episode."""
+        return _ReferencePolicy(POLICIES[self.name], self._key[instance_id], Random(f"{self.seed}:{instance_id}"))
+
+    def describe(self) -> Mapping[str, Any]:
+        """The policy's name."""
+        return {"name": self.name, "engine": {"engine": "reference policy"}}
+
+
+@dataclass(frozen=True, slots=True)
+class _ReferencePolicy:
+    rule: Rule
+    key: Instance
+    draw: Random
+
+    async def act(self, environment: Environment) -> Completion:
+        return Completion(json.dumps(self.rule(self.key, environment, self.draw), ensure_ascii=False))
