@@ -42,8 +42,8 @@ _DECODER = json.JSONDecoder()
 def split_reasoning(text: str) -> tuple[str, str, bool]:
     """Split a reply into (reasoning, the rest, cut).
 
-    Everything up to the last closing tag is reasoning, whether or not the template had already opened the block. `cut` says
-    that a block was opened and never closed: then there is no rest, and nothing in it may be executed.
+    Everything up to the last closing tag is reasoning, whether or not the template had already opened the block.
+    `cut` says that a block was opened and never closed: then there is no rest, and nothing in it may be executed.
     """
     if "<" not in text:
         return "", text, False

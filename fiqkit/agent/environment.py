@@ -1,7 +1,8 @@
 """The environment: the state of one episode, and the only thing that an agent can act on.
 
-It knows the mode's rules and the budgets, refuses what the mode forbids, keeps everything in full, and ends with exactly
-one `Ending`. Evaluation, training and steering all roll out this class, so that they cannot differ in what an agent sees.
+It knows the mode's rules and the budgets, refuses what the mode forbids, keeps everything in full, and ends with
+exactly one `Ending`. Evaluation, training and steering all roll out this class, so that they cannot differ in what an
+agent sees.
 """
 
 from __future__ import annotations
@@ -191,11 +192,12 @@ class Environment:
         return None
 
     async def _execute(self, action: Action) -> str:
-        return await getattr(self, f"_{action.name}")(**action.content)  # type: ignore[no-any-return]
+        observation: str = await getattr(self, f"_{action.name}")(**action.content)
+        return observation
 
     async def _search(self, query: str) -> str:
         hits = [self._own_passage()] if self.mode.own_passage else self._look_up(query)
-        shown = []
+        shown: list[str] = []
         room = self.world.result_tokens
         for hit in hits:
             room -= _rough_tokens(hit)

@@ -1,7 +1,7 @@
 """Reference policies: agents whose every metric is known beforehand, so that they frame a table from both sides.
 
-They are code, not models. Each holds the key that it needs (the instances), given when it is made; the environment that they
-act in shows them no more than it shows a model.
+They are code, not models. Each holds the key that it needs (the instances), given when it is made; the environment that
+they act in shows them no more than it shows a model.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def default_reader(key: Instance, environment: Environment, draw: Random) -> dic
 
 def intended_oracle(key: Instance, environment: Environment, draw: Random) -> dict[str, Any]:
     """Asks the primary category's question where it may, then answers the intended reading: accuracy 1."""
-    if "interact" in environment.allowed and environment.asked == 0 and not environment.turns:
+    if "interact" in environment.allowed and environment.asked < max(1, environment.mode.min_asks):
         return _template(key)
     return _answer(key.answer)
 
@@ -48,7 +48,7 @@ def intended_oracle(key: Instance, environment: Environment, draw: Random) -> di
 def contrarian(key: Instance, environment: Environment, draw: Random) -> dict[str, Any]:
     """Never asks, answers whatever is not the default reading.
 
-    It is as accurate as the oracle with an interaction rate of 0: accuracy alone does not show that anything was clarified.
+    It is as accurate as the oracle with an interaction rate of 0: accuracy alone does not show that it clarified.
     """
     return _answer(key.answer)
 
@@ -75,7 +75,7 @@ def never_commits(key: Instance, environment: Environment, draw: Random) -> dict
 
 
 def template_asker(key: Instance, environment: Environment, draw: Random) -> dict[str, Any]:
-    """Asks the primary category's question; answers the intended reading if the user could settle it, else the default."""
+    """Asks the primary category's question; answers the intended reading if that settled it, else the default."""
     if "interact" in environment.allowed and environment.asked == 0:
         return _template(key)
     unsure = environment.prompts.reply("i_dont_know")
