@@ -1,0 +1,1 @@
+"""The numbers as people read them: terminal, CSV, JSON, LaTeX, Markdown and one HTML page."""

@@ -1,0 +1,103 @@
+"""The main table in a terminal: what must be seen at 80 columns, more where there is room."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: its heading, how a row fills it, and from which terminal width on it is shown."""
+
+    heading: str
+    cell: Callable[[Row], str]
+    from_width: int = 0
+    left: bool = False
+
+
+def percent(value: float | None) -> str:
+    """A fraction as a percentage with one decimal."""
+    return "–" if value is None else f"{100 * value:.1f}"
+
+
+def percent_interval(value: float | None, interval: Sequence[float] | None) -> str:
+    """A fraction and its interval as percentages: "20.2 [14.5, 26.6]"."""
+    if value is None or interval is None:
+        return percent(value)
+    return f"{100 * value:.1f} [{100 * interval[0]:.1f}, {100 * interval[1]:.1f}]"
+
+
+def number(value: float | None, decimals: int = 2) -> str:
+    """A plain number."""
+    return "–" if value is None else f"{value:.{decimals}f}"
+
+
+def _share(name: str) -> Callable[[Row], str]:
+    return lambda row: percent(row.get(name))
+
+
+def _with_interval(name: str) -> Callable[[Row], str]:
+    return lambda row: percent_interval(row.get(name), row.get(f"{name}_ci"))
+
+
+def _number(name: str, decimals: int = 2) -> Callable[[Row], str]:
+    return lambda row: number(row.get(name), decimals)
+
+
+COLUMNS = (
+    Column("model", lambda row: row["model"], left=True),
+    Column("mode", lambda row: row["mode"], left=True),
+    Column("n", lambda row: str(row["n"])),
+    Column("accuracy % [95% CI]", _with_interval("accuracy")),
+    Column("default %", _share("default_capture")),
+    Column("asked %", _share("interaction_rate")),
+    Column("asks", _number("mean_asks")),
+    Column("turns", _number("mean_turns"), from_width=110),
+    Column("AC@1 %", _share("ac1_touch")),
+    Column("central %", _share("ac1_central"), from_width=110),
+    Column("DisE+", _number("dise_plus_all", 3), from_width=110),
+    Column("ECE", _number("ece", 3), from_width=110),
+    Column("commit %", _share("commitment"), from_width=120),
+)
+
+
+def main_table(
+    rows: Sequence[Row], *, width: int = 80, references: Sequence[Row] = (), title: str | None = None
+) -> RenderableType:
+    """The main table and, under it, what was kept out of the rates.
+
+    Args:
+        rows: from `fiqkit.metrics.table.main_rows`.
+        width: columns of the terminal; columns that would not fit are left out.
+        references: analytic rows that frame the table (`fiqkit.metrics.references`).
+    """
+    table = Table(box=SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False, padding=(0, 1, 0, 0))
+    shown = [column for column in COLUMNS if column.from_width <= width]
+    for column in shown:
+        table.add_column(column.heading, justify="left" if column.left else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*(column.cell(row) for column in shown))
+    if references:
+        table.add_section()
+    for row in references:
+        table.add_row(*(column.cell(row) for column in shown), style="dim")
+    return Group(table, *(Text(note, style="yellow") for note in notes(rows)))
+
+
+def notes(rows: Sequence[Row]) -> list[str]:
+    """One line for each row that left episodes out of its rates, with the worst and the best case."""
+    return [
+        f"{row['model']} {row['mode']}: {row['unscored']} unscored and {row['engine_error']} engine errors are outside "
+        f"the rates; accuracy is between {percent(row['accuracy_worst'])} and {percent(row['accuracy_best'])}"
+        for row in rows
+        if row["unscored"] or row["engine_error"]
+    ]
