@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
@@ -212,30 +213,44 @@ class Judgement:
 # --- JSONL ----------------------------------------------------------------------------------------------------------
 
 
-def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_jsonl(path: Path, faults: list[UserError] | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line number, object) of a JSONL file, plain or gzip, one line in memory at a time.
+
+    Args:
+        faults: where given, the fault of a bad line is put there and reading goes on with the next line.
 
     Raises:
         UserError: the file cannot be read, or a line is not a JSON object; names the file and the line.
     """
     opener = gzip.open if path.suffix == ".gz" else open
     try:
-        with opener(path, "rt", encoding="utf-8-sig") as lines:
+        with opener(path, "rb") as lines:
             for number, line in enumerate(lines, 1):
-                if line.strip():
-                    yield number, _object(path, number, line)
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read as UTF-8 JSONL ({error}); check the path and the encoding") from error
+                try:
+                    if line.strip():
+                        yield number, _object(path, number, line)
+                except UserError as fault:
+                    if faults is None:
+                        raise
+                    faults.append(fault)
+    except (OSError, EOFError, zlib.error) as error:
+        raise UserError(f"{path}: cannot be read as JSONL ({error}); check the path and the file") from error
 
 
-def _object(path: Path, number: int, line: str) -> dict[str, Any]:
+def _object(path: Path, number: int, line: bytes) -> dict[str, Any]:
     try:
-        value = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
+        value = json.loads(line.decode("utf-8-sig"), parse_constant=_no_constant)
+        if rb"\ud" in line.lower():  # half a surrogate pair is valid JSON, and nothing could store it
+            json.dumps(value, ensure_ascii=False).encode()
+    except (UnicodeDecodeError, ValueError, RecursionError) as error:
         raise UserError(f"{path}:{number}: not valid JSON ({error}); one JSON object a line is expected") from error
     if not isinstance(value, dict):
         raise UserError(f"{path}:{number}: a JSON {type(value).__name__} where an object is expected")
     return value
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON number")
 
 
 def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:

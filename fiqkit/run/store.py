@@ -195,23 +195,31 @@ class Store:
                 "INSERT INTO runs VALUES (?,?,?,?,?,?,?)",
                 (run, kind, "running", _now(), None, dataset, json.dumps(manifest, ensure_ascii=False)),
             )
-            self.conn.executemany(
-                "INSERT OR IGNORE INTO instances VALUES (?,?,?,?,?,?,?,?,?)",
+            self._put_instances(dataset, instances)
+
+    def add_instances(self, dataset: str, instances: Iterable[Instance]) -> None:
+        """Keep a data set that no run works on yet; instances that are there stay as they are."""
+        with _transaction(self.conn):
+            self._put_instances(dataset, instances)
+
+    def _put_instances(self, dataset: str, instances: Iterable[Instance]) -> None:
+        self.conn.executemany(
+            "INSERT OR IGNORE INTO instances VALUES (?,?,?,?,?,?,?,?,?)",
+            (
                 (
-                    (
-                        dataset,
-                        i.instance_id,
-                        i.language,
-                        i.primary,
-                        json.dumps(i.categories),
-                        i.h0,
-                        i.cluster,
-                        i.question,
-                        json.dumps(instance_row(i), ensure_ascii=False),
-                    )
-                    for i in instances
-                ),
-            )
+                    dataset,
+                    i.instance_id,
+                    i.language,
+                    i.primary,
+                    json.dumps(i.categories),
+                    i.h0,
+                    i.cluster,
+                    i.question,
+                    json.dumps(instance_row(i), ensure_ascii=False),
+                )
+                for i in instances
+            ),
+        )
 
     def set_status(self, run: str, status: str) -> None:
         """Mark a run "running", "partial" or "done"."""
