@@ -1,0 +1,81 @@
+"""Models: engines that complete prompts, and the cards that say which model runs on which engine.
+
+    engine = open_engine("smollm2-135m")          # a card, a path of a GGUF file or model folder, or an http URL
+    completion = await engine.complete(Request(messages=[{"role": "user", "content": "Hello"}]))
+
+Adding an engine is one file with an `open_engine(card, **settings)` and one line in `ENGINES`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fiqkit.errors import UserError
+from fiqkit.models.cards import Card, find_card
+from fiqkit.models.engine import Engine
+
+
+@dataclass(frozen=True, slots=True)
+class EngineEntry:
+    """Where an engine's opener is, the module it cannot do without, and the command that installs that module."""
+
+    target: str  # "module:function"; the function takes the card and keyword settings and returns an Engine
+    requires: str
+    install: str
+
+    def installed(self) -> bool:
+        """Whether the module that the engine needs can be found. Imports nothing."""
+        return importlib.util.find_spec(self.requires) is not None
+
+
+ENGINES = {
+    "llama_cpp": EngineEntry("fiqkit.models.llama_cpp:open_engine", "llama_cpp", "pip install llama-cpp-python"),
+    "transformers": EngineEntry(
+        "fiqkit.models.transformers:open_engine", "transformers", "pip install torch transformers"
+    ),
+    "vllm": EngineEntry("fiqkit.models.vllm:open_engine", "vllm", 'pip install "fiqkit[vllm]"'),
+    "vllm-server": EngineEntry("fiqkit.models.server:open_engine", "vllm", 'pip install "fiqkit[vllm]"'),
+    "openai": EngineEntry("fiqkit.models.openai:open_engine", "aiohttp", "pip install aiohttp"),
+}
+
+
+def open_engine(model: str | Card, *, cards: Path | None = None, engine: str | None = None, **settings: Any) -> Engine:
+    """Open a model: load its weights, start its server or connect to it. Blocks until the model can complete.
+
+    Args:
+        model: a card, the name of one, the path of a GGUF file or model folder, or the http URL of a server
+            (`http://host:8000/v1#model`).
+        cards: a TOML file of the user's own cards (default: the FIQKIT_CARDS variable).
+        engine: run the card on another engine than the one it names.
+        settings: override the card's settings; each engine's `open_engine` lists its own.
+
+    Raises:
+        UserError: unknown card, engine or setting; a package, weights or server that is missing.
+    """
+    card = model if isinstance(model, Card) else find_card(model, cards)
+    name = engine or card.engine
+    entry = ENGINES.get(name)
+    if entry is None:
+        raise UserError(f"{card.name}: unknown engine {name!r}; the engines are {', '.join(ENGINES)}")
+    if not entry.installed():
+        raise UserError(f"{card.name}: engine {name} needs the package {entry.requires}: {entry.install}")
+    module, function = entry.target.split(":")
+    opener = getattr(importlib.import_module(module), function)
+    merged = {**card.settings, **settings}
+    _check_settings(opener, card, name, merged)
+    opened: Engine = opener(card, **merged)
+    return opened
+
+
+def _check_settings(opener: Any, card: Card, engine: str, settings: dict[str, Any]) -> None:
+    known = list(inspect.signature(opener).parameters)[1:]
+    for setting in settings:
+        if setting not in known:
+            raise UserError(
+                f"{card.name}: engine {engine} has no setting {setting!r}; its settings are {', '.join(known)}"
+            )
