@@ -7,6 +7,7 @@ defined adds (0, 0); that is how AC@1 is over the episodes that asked, and a rat
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import isnan, nan
 
 from fiqkit.metrics.bootstrap import RESAMPLES, ratio_interval
 from fiqkit.metrics.scored import ENUMERATE, Scored
@@ -15,7 +16,8 @@ from fiqkit.records import Ending, Outcome
 Part = tuple[float, float]
 Measure = Callable[[Scored], Part]
 
-NOT_DEFINED: Part = (0.0, 0.0)
+NOT_DEFINED: Part = (0.0, 0.0)  # the episode says nothing about the measure
+UNKNOWN: Part = (nan, 1.0)  # it does, but what was not recorded: the measure of the whole is then unknown
 COMMITTED = frozenset({Outcome.INTENDED, Outcome.DEFAULT, Outcome.OTHER})
 
 
@@ -66,7 +68,7 @@ def _dise(e: Scored) -> Part:
 def _commitment(e: Scored) -> Part:
     if e.ending != Ending.ANSWERED:
         return 0.0, 1.0
-    return NOT_DEFINED if e.outcome is None else (float(e.outcome in COMMITTED), 1.0)
+    return UNKNOWN if e.outcome is None else (float(e.outcome in COMMITTED), 1.0)
 
 
 MEASURES: dict[str, Measure] = {
@@ -90,10 +92,11 @@ MEASURES: dict[str, Measure] = {
 
 
 def estimate(name: str, episodes: Sequence[Scored]) -> float | None:
-    """A measure over episodes that count; None where it is defined on none of them."""
+    """A measure over episodes that count; None where it is defined on none of them, or unknown."""
     parts = [MEASURES[name](e) for e in episodes if e.counts]
     total = sum(part[1] for part in parts)
-    return sum(part[0] for part in parts) / total if total else None
+    ratio = sum(part[0] for part in parts) / total if total else nan
+    return None if isnan(ratio) else ratio
 
 
 def interval(

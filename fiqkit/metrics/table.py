@@ -34,14 +34,14 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 def main_rows(episodes: Iterable[Scored], *, resamples: int = RESAMPLES, seed: int = 0) -> list[dict[str, Any]]:
-    """Rows of the main table, JSON-ready, fractions unrounded; runs and models as given, modes in the protocol's order.
+    """Rows of the main table, JSON-ready, fractions unrounded: by model, then mode in the protocol's order.
 
     Rates divide by `n`, the episodes that count; `unscored` and `engine_error` stand beside it, and
     `accuracy_worst`, `accuracy_best` are the accuracy if all of those were wrong, or right.
     """
     groups = group(episodes, lambda e: (e.run, e.model, e.mode, e.grader, e.judge))
-    place = {key[:2]: index for index, key in reversed(list(enumerate(groups)))}
-    ordered = sorted(groups, key=lambda key: (place[key[:2]], mode_rank(key[2])))
+    models = list(dict.fromkeys(key[1] for key in groups))
+    ordered = sorted(groups, key=lambda key: (models.index(key[1]), mode_rank(key[2])))
     return [
         dict(zip(("run", "model", "mode", "grader", "judge"), key, strict=True))
         | _row(groups[key], resamples=resamples, seed=seed)

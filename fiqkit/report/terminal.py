@@ -21,7 +21,7 @@ class Column:
     heading: str
     cell: Callable[[Row], str]
     from_width: int = 0
-    left: bool = False
+    text: bool = False
 
 
 def percent(value: float | None) -> str:
@@ -54,19 +54,24 @@ def _number(name: str, decimals: int = 2) -> Callable[[Row], str]:
 
 
 COLUMNS = (
-    Column("model", lambda row: row["model"], left=True),
-    Column("mode", lambda row: row["mode"], left=True),
+    Column("model", lambda row: row["model"], text=True),
+    Column("mode", lambda row: row["mode"], text=True),
     Column("n", lambda row: str(row["n"])),
-    Column("accuracy % [95% CI]", _with_interval("accuracy")),
-    Column("default %", _share("default_capture")),
-    Column("asked %", _share("interaction_rate")),
+    Column("accuracy %", _with_interval("accuracy")),
+    Column("default", _share("default_capture")),
+    Column("asked", _share("interaction_rate")),
     Column("asks", _number("mean_asks")),
     Column("turns", _number("mean_turns"), from_width=110),
-    Column("AC@1 %", _share("ac1_touch")),
-    Column("central %", _share("ac1_central"), from_width=110),
+    Column("AC@1", _share("ac1_touch")),
+    Column("central", _share("ac1_central"), from_width=110),
     Column("DisE+", _number("dise_plus_all", 3), from_width=110),
     Column("ECE", _number("ece", 3), from_width=110),
-    Column("commit %", _share("commitment"), from_width=120),
+    Column("commit", _share("commitment"), from_width=110),
+)
+RUN = Column("run", lambda row: row["run"], text=True)
+LEGEND = (
+    "accuracy with its bootstrap 95% interval; default: gave the default answer; asked: asked at least once; "
+    "asks: mean questions; AC@1: first question on a true category. Rates in %, of n scored episodes."
 )
 
 
@@ -82,15 +87,21 @@ def main_table(
     """
     table = Table(box=SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False, padding=(0, 1, 0, 0))
     shown = [column for column in COLUMNS if column.from_width <= width]
+    if len({(row["model"], row["mode"]) for row in rows}) < len(rows):
+        shown.insert(0, RUN)
     for column in shown:
-        table.add_column(column.heading, justify="left" if column.left else "right", overflow="fold")
-    for row in rows:
+        table.add_column(
+            column.heading, justify="left" if column.text else "right", no_wrap=not column.text, overflow="fold"
+        )
+    for above, row in zip([None, *rows], rows, strict=False):
+        if above and above["model"] != row["model"]:
+            table.add_section()
         table.add_row(*(column.cell(row) for column in shown))
     if references:
         table.add_section()
     for row in references:
         table.add_row(*(column.cell(row) for column in shown), style="dim")
-    return Group(table, *(Text(note, style="yellow") for note in notes(rows)))
+    return Group(table, Text(LEGEND, style="dim"), *(Text(note, style="yellow") for note in notes(rows)))
 
 
 def notes(rows: Sequence[Row]) -> list[str]:

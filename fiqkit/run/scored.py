@@ -46,10 +46,10 @@ def _of_run(store: Store, run: Mapping[str, Any], grader: str | None, judge: str
     questions = _questions(store, run["run"], judge)
     rows = store.db.query(
         "SELECT e.*, i.language, i.categories, i.h0, i.cluster, v.outcome, v.is_intended, v.is_default, "
-        "v.flags AS marks FROM episodes e JOIN runs USING (run) JOIN instances i USING (dataset, instance_id) "
-        "LEFT JOIN verdicts v ON v.episode = e.episode AND v.kind = 'answer' AND v.given_by = ? "
+        "v.flags AS marks FROM episodes e JOIN instances i ON i.dataset = ? AND i.instance_id = e.instance_id "
+        "LEFT JOIN verdicts v ON v.episode = e.episode AND v.kind = 'answer' AND v.turn = -1 AND v.given_by = ? "
         "WHERE e.run = ? ORDER BY e.episode",
-        (grader, run["run"]),
+        (run["dataset"], grader, run["run"]),
     )
     return [_scored(row, grader, judge, questions.get(row["episode"], ())) for row in rows]
 
@@ -59,10 +59,10 @@ def _giver(store: Store, run: str, kind: str, named: str | None, usual: str) -> 
     if named is None:
         return there[0] if len(there) == 1 else usual
     if there and named not in there:
-        role = {"answer": "grader", "question": "judge"}[kind]
+        role, command = {"answer": ("grader", "grade"), "question": ("judge", "judge")}[kind]
         raise UserError(
             f"{store.path}: run {run} has no verdict of {role} {named!r}, only of {', '.join(there)}; "
-            f"add them with: fiqkit {role.removesuffix('r') if role == 'grader' else role} --{role} {named} {run}"
+            f"add them with: fiqkit {command} --{role} {named} --store {store.path} {run}"
         )
     return named
 
