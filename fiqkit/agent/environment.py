@@ -8,7 +8,7 @@ agent sees.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -22,7 +22,7 @@ from fiqkit.records import Ending, Episode, Instance, Passage, Turn
 from fiqkit.roles.interfaces import Simulator, UserView
 from fiqkit.taxonomy import CATEGORIES
 
-Search = Callable[[str, str], list[str]]  # (query, language) → texts of the hits, best first
+Search = Callable[[str, str], Awaitable[list[str]]]  # (query, language) → texts of the hits, best first
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +196,7 @@ class Environment:
         return observation
 
     async def _search(self, query: str) -> str:
-        hits = [self._own_passage()] if self.mode.own_passage else self._look_up(query)
+        hits = [self._own_passage()] if self.mode.own_passage else await self._look_up(query)
         shown: list[str] = []
         room = self.world.result_tokens
         for hit in hits:
@@ -208,9 +208,9 @@ class Environment:
             return self.prompts.text("no_results")
         return self.prompts.text("results", passages="\n\n".join(f"[{n}] {hit}" for n, hit in enumerate(shown, 1)))
 
-    def _look_up(self, query: str) -> list[str]:
+    async def _look_up(self, query: str) -> list[str]:
         assert self.world.search is not None  # refused in __init__
-        return self.world.search(query, self.instance.language)
+        return await self.world.search(query, self.instance.language)
 
     def _own_passage(self) -> str:
         if self.world.own_passage is None:

@@ -28,7 +28,10 @@ class Policy(Protocol):
 class Agent(Protocol):
     """A model or a reference policy under test; it hands out one `Policy` an episode."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What tables call it."""
+        ...
 
     def begin(self, instance_id: str) -> Policy:
         """A policy for an episode of this instance. Only reference policies look the id up, in a key of their own."""

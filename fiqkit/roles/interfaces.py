@@ -49,7 +49,10 @@ class Gold:
 class Simulator(Protocol):
     """The user: answers an agent's yes/no question from its view of what was meant."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What verdicts and manifests call it."""
+        ...
 
     async def reply(self, question: str, view: UserView) -> str:
         """One of `REPLIES` (a free-form simulator: a sentence).
@@ -67,7 +70,10 @@ class Simulator(Protocol):
 class Grader(Protocol):
     """Decides what a final answer amounts to."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What verdicts and manifests call it."""
+        ...
 
     async def grade(self, question: str, intended: Gold, default: Gold, answer: str | None, language: str) -> Grade:
         """One outcome for one final answer; `Outcome.UNSCORED` with the reason when it cannot tell."""
@@ -81,7 +87,10 @@ class Grader(Protocol):
 class Judge(Protocol):
     """Decides which ambiguity categories a clarifying question targets. It sees the question's text only."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What verdicts and manifests call it."""
+        ...
 
     async def classify(self, question: str) -> Judgement:
         """Touched categories and the central one; central "unscored" with the reason when it cannot tell."""

@@ -251,13 +251,12 @@ class Store:
     # --- reading ----------------------------------------------------------------------------------------------------
 
     def runs(self) -> list[dict[str, Any]]:
-        """Every run, oldest first, with its number of episodes."""
-        return list(
-            self.db.query(
-                "SELECT r.*, (SELECT count(*) FROM episodes e WHERE e.run = r.run) AS episodes FROM runs r "
-                "ORDER BY created, rowid"
-            )
+        """Every run, oldest first, with its manifest as an object and its number of episodes."""
+        rows = self.db.query(
+            "SELECT r.*, (SELECT count(*) FROM episodes e WHERE e.run = r.run) AS episodes FROM runs r "
+            "ORDER BY created, rowid"
         )
+        return [{**row, "manifest": json.loads(row["manifest"])} for row in rows]
 
     def resolve(self, name: str) -> dict[str, Any]:
         """The run with this id, or "last".
@@ -279,6 +278,11 @@ class Store:
         )
         return set(rows)
 
+    def count(self, run: str) -> int:
+        """How many episodes of a run there are."""
+        count: int = self.conn.execute("SELECT count(*) FROM episodes WHERE run=?", (run,)).fetchone()[0]
+        return count
+
     def drop_engine_errors(self, run: str) -> int:
         """Remove the episodes that ended in an engine error, so that a resumed run tries them again."""
         failed = "SELECT episode FROM episodes WHERE run=? AND ending=?"
@@ -293,12 +297,17 @@ class Store:
         rows = self.conn.execute("SELECT instance_id, record FROM instances WHERE dataset=?", (dataset,))
         return {key: parse_instance(json.loads(record), f"{self.path}:{key}") for key, record in rows}
 
-    def episodes(self, run: str) -> Iterator[tuple[int, Episode]]:
-        """Yield (episode number, episode with its turns) of a run, in the order they were finished; streamed."""
+    def episodes(self, run: str, instance_id: str | None = None) -> Iterator[tuple[int, Episode]]:
+        """Yield (episode number, episode with its turns) of a run, or of one instance in it, as finished; streamed."""
         turns = self.conn.cursor()
-        for row in self.db.query("SELECT * FROM episodes WHERE run=? ORDER BY episode", (run,)):
+        wanted = "run=? AND instance_id=coalesce(?, instance_id)"
+        for row in self.db.query(f"SELECT * FROM episodes WHERE {wanted} ORDER BY episode", (run, instance_id)):
             found = turns.execute("SELECT * FROM turns WHERE episode=? ORDER BY turn", (row["episode"],))
             yield row["episode"], _episode(row, tuple(_turn(values) for values in found))
+
+    def verdicts(self, episode: int) -> list[dict[str, Any]]:
+        """The verdicts on one episode, the questions' first."""
+        return list(self.db.query("SELECT * FROM verdicts WHERE episode=? ORDER BY kind DESC, turn", (episode,)))
 
 
 def _now() -> str:

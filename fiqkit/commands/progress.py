@@ -1,0 +1,58 @@
+"""The progress bar of a run, on stderr: episodes done, rate and time left."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+from fiqkit.run.evaluation import Watch
+
+
+class _Rate(ProgressColumn):
+    def render(self, task: Task) -> Text:
+        return Text(f"{task.finished_speed or task.speed or 0:.1f}/s")
+
+
+class RunProgress:
+    """A context in which `watch` drives a progress bar."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True)
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            _Rate(),
+            TimeRemainingColumn(),
+            console=self._console,
+        )
+        self._task = self._bar.add_task("episodes", total=None, start=False)
+        self._interrupts = 0
+        self.watch = Watch(self._started, self._progressed, self._interrupted, self._console.print)
+
+    def __enter__(self) -> RunProgress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def _started(self, run: str, left: int, done: int) -> None:
+        self._console.print(f"run {run}: {left} episodes to play" + (f", {done} already done" if done else ""))
+        self._bar.update(self._task, total=left + done, completed=done)
+        self._bar.start_task(self._task)
+        self._bar.start()
+
+    def _progressed(self, count: int) -> None:
+        self._bar.advance(self._task, count)
+
+    def _interrupted(self) -> None:
+        self._interrupts += 1
+        waiting = (
+            "finishing the episodes in flight; Ctrl-C again stops at once" if self._interrupts == 1 else "stopping"
+        )
+        self._console.print(waiting)

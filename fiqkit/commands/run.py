@@ -1,0 +1,115 @@
+"""fiqkit run: put agents through instances and record every episode."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fiqkit.commands.options import FILE, json_option, names, print_json, store_option
+
+
+@click.command()
+@click.option("--lineup", help="A bundled line-up (demo, local-24gb, local-32b) or a TOML file; options override it.")
+@click.option(
+    "--agent", callback=names, help="Model cards, weights' paths, server URLs or reference policies, by comma."
+)
+@click.option("--simulator", help="Who plays the user: rules, noisy, free-form or a card.")
+@click.option("--grader", help="Who grades the answers: rules, cascade:CARD or a card.")
+@click.option("--judge", help="Who judges the questions: rules or a card.")
+@click.option("--modes", callback=names, help="Modes by comma; answer,search,interact unless the line-up says else.")
+@click.option("--thinking", callback=names, help="Thinking modes by comma (on,off), for cards that have them.")
+@click.option("--instances", type=FILE, help="JSONL of instances; the bundled set without it.")
+@click.option("--passages", type=FILE, help="JSONL of the passages that the index must have been built from.")
+@click.option("--index", type=FILE, help="Folder of an index made by `fiqkit index build`.")
+@click.option("--limit", type=int, help="Only the first N instances.")
+@click.option("--sample", type=int, help="N instances at random.")
+@click.option("--stratify", callback=names, help="Draw the sample evenly over: category, language, company, h0.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")
+@click.option("--turns", type=int, help="Most turns of an episode.")
+@click.option("--questions", type=int, help="Most questions of an episode.")
+@click.option("--k", type=int, help="Chunks in a search result.")
+@click.option("--result-tokens", type=int, help="Most tokens of a search result, whole chunks.")
+@click.option("--max-tokens", type=int, help="Most tokens of a reply.")
+@click.option("--temperature", type=float, help="The agent's sampling temperature.")
+@click.option("--context", type=int, help="Tokens of prompt and reply together that models are opened with.")
+@click.option("--in-flight", type=int, help="Episodes in flight for each agent.")
+@click.option("--engine-setting", "engine", multiple=True, metavar="NAME=VALUE", help="A setting for the engines.")
+@click.option("--cards", type=FILE, help="TOML file of your own model cards.")
+@click.option("--allow-self-grading", is_flag=True, help="Let a model under test grade or judge itself.")
+@click.option("--resume", metavar="RUN|last", help="Go on with an interrupted run; repeat its arguments.")
+@store_option
+@json_option
+def command(
+    lineup: str | None,
+    engine: tuple[str, ...],
+    store: Path,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Put agents through instances in one or more modes and record every episode.
+
+    Without arguments a small embedded model runs over the bundled instances. A run that was stopped with Ctrl-C, or
+    killed, goes on with the same command and --resume last.
+    """
+    import asyncio
+
+    from fiqkit.commands.progress import RunProgress
+    from fiqkit.run.cast import choose_lineup
+    from fiqkit.run.evaluation import Settings, evaluate
+
+    settings = Settings(
+        lineup=choose_lineup(lineup, _given(options, _LINEUP), options["cards"]),
+        store=store,
+        engine=dict(_setting(text) for text in engine),
+        **_given(options, _SETTINGS),
+    )
+    with RunProgress() as progress:
+        result = asyncio.run(evaluate(settings, progress.watch))
+    if as_json:
+        print_json({"run": result.run, "episodes": result.episodes, "complete": result.complete, "rows": result.rows})
+    else:
+        _print_table(result)
+    if not result.complete:
+        click.echo(f"interrupted; go on with the same command and --resume {result.run}", err=True)
+        raise KeyboardInterrupt
+
+
+_LINEUP = (
+    *("agent", "simulator", "grader", "judge", "modes", "thinking", "turns", "questions", "k", "result_tokens"),
+    *("max_tokens", "temperature", "context", "in_flight"),
+)
+_SETTINGS = (
+    *("instances", "passages", "index", "limit", "sample", "stratify", "seed", "cards", "allow_self_grading"),
+    "resume",
+)
+
+
+def _given(options: dict[str, Any], wanted: tuple[str, ...]) -> dict[str, Any]:
+    """The options among `wanted` that were given on the command line."""
+    return {name: options[name] for name in wanted if options[name] not in (None, ())}
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    """NAME=VALUE; a value that is JSON (a number, true, a list) is read as such."""
+    import json
+
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--engine-setting")
+    try:
+        return name, json.loads(value)
+    except json.JSONDecodeError:
+        return name, value
+
+
+def _print_table(result: Any) -> None:
+    from rich.console import Console
+
+    from fiqkit.report.terminal import main_table
+
+    console = Console()
+    console.print(main_table(result.rows, width=console.width))
+    click.echo(f"run {result.run}: {result.episodes} episodes in {result.store.resolve()}")
+    click.echo(f"read one: fiqkit show {result.run} INSTANCE --store {result.store}")

@@ -1,0 +1,1 @@
+"""Runs: which episodes there are to play, playing many at once, and the store that keeps them."""

@@ -1,0 +1,152 @@
+"""The cast of a run: every model that the line-up names, opened once, and the roles and agents that it plays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fiqkit import roles
+from fiqkit.agent.policy import Agent, EngineAgent
+from fiqkit.agent.reference import POLICIES, ReferenceAgent
+from fiqkit.errors import UserError
+from fiqkit.models import open_engine
+from fiqkit.models.cards import Card, find_card
+from fiqkit.models.engine import Engine, Sampling
+from fiqkit.records import Instance
+from fiqkit.roles.interfaces import Grader, Judge, Simulator
+from fiqkit.run.lineup import Lineup, load, override
+
+_REFERENCE_IN_FLIGHT = 64  # a reference policy waits for nothing; this only bounds what is open at once
+
+
+def card_of(role: str) -> str | None:
+    """The card that a role's setting names: `CARD` itself, or the one after the colon in `cascade:CARD`; else None."""
+    kind, _, card = role.partition(":")
+    if card:
+        return card
+    return None if kind in roles.KINDS else kind
+
+
+def choose_lineup(name: str | None, options: Mapping[str, Any], cards: Path | None = None) -> Lineup:
+    """The line-up that a name and overriding options mean.
+
+    Without a name, agents that only show that the chain works (cards with `measures = false`) get the small budgets of
+    the demo line-up, and all others the protocol's.
+    """
+    if name is None:
+        agents = options.get("agent", Lineup().agent)
+        shown = [a for a in agents if a not in POLICIES]
+        name = "demo" if shown and not any(find_card(agent, cards).measures for agent in shown) else None
+    return override(load(name) if name else Lineup(), options, "options")
+
+
+@dataclass(slots=True)
+class Cast:
+    """Opens the models of a line-up and hands out its agents and roles. Use `close` when done.
+
+    Models with equal weights are opened once, so that an agent and a grader on one model share its memory.
+    """
+
+    lineup: Lineup
+    seed: int = 0
+    cards: Path | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    _engines: dict[tuple[str, str, str], Engine] = field(default_factory=dict)
+
+    def members(self) -> dict[str, list[Card]]:
+        """The cards of each role that a run loads: agent, simulator, grader, judge.
+
+        Raises:
+            UserError: an unknown card, or a thinking mode that a card does not have.
+        """
+        named: dict[str, list[str | None]] = {
+            "agent": [name for name in self.lineup.agent if name not in POLICIES],
+            "simulator": [card_of(self.lineup.simulator)],
+            "grader": [card_of(self.lineup.grader)],
+            "judge": [card_of(self.lineup.judge)],
+        }
+        found = {role: [find_card(name, self.cards) for name in names if name] for role, names in named.items()}
+        for card in found["agent"]:
+            for thinking in self.lineup.thinking:
+                if thinking not in card.thinking:
+                    has = ", ".join(card.thinking) or "none"
+                    raise UserError(f"{card.name}: has no thinking mode {thinking!r}; it has {has}")
+        return found
+
+    def check_self_grading(self) -> None:
+        """Refuse a grader or judge that is a model under test (pitfall: it favours its own answers).
+
+        Raises:
+            UserError: names the card and both ways out.
+        """
+        members = self.members()
+        under_test = {(card.weights, card.model) for card in members["agent"]}
+        for role in ("grader", "judge"):
+            for card in members[role]:
+                if (card.weights, card.model) in under_test:
+                    raise UserError(
+                        f"{card.name} would be its own {role}; choose another --{role}, or allow it with "
+                        "--allow-self-grading"
+                    )
+
+    def agents(self, instances: Sequence[Instance]) -> list[Agent]:
+        """The agents under test: a reference policy, or a card once for each thinking mode."""
+        return [agent for name in self.lineup.agent for agent in self._agents_of(name, instances)]
+
+    def _agents_of(self, name: str, instances: Sequence[Instance]) -> list[Agent]:
+        if name in POLICIES:
+            return [ReferenceAgent(name, instances, self.seed)]
+        card = find_card(name, self.cards)
+        engine = self._open(card)
+        sampling = Sampling(max_tokens=self.lineup.max_tokens, temperature=self.lineup.temperature)
+        if not self.lineup.thinking:
+            return [EngineAgent(card.name, engine, sampling, None, self.seed)]
+        return [
+            EngineAgent(f"{card.name}+thinking" if on == "on" else card.name, engine, sampling, on == "on", self.seed)
+            for on in self.lineup.thinking
+        ]
+
+    def simulator(self) -> Simulator:
+        """Who plays the user."""
+        return roles.simulator(*self._role(self.lineup.simulator), seed=self.seed)
+
+    def grader(self) -> Grader:
+        """Who grades the answers."""
+        return roles.grader(*self._role(self.lineup.grader), seed=self.seed)
+
+    def judge(self) -> Judge:
+        """Who judges the questions."""
+        return roles.judge(*self._role(self.lineup.judge))
+
+    def _role(self, role: str) -> tuple[str, Engine | None]:
+        """The role's kind in the registry, and its model where it has one."""
+        card = card_of(role)
+        kind = role.partition(":")[0] if ":" in role else ("llm" if card else role)
+        return kind, self._open(find_card(card, self.cards)) if card else None
+
+    def _open(self, card: Card) -> Engine:
+        key = (card.engine, card.weights, card.model)
+        if key not in self._engines:
+            self._engines[key] = open_engine(card, cards=self.cards, **self.settings)
+        return self._engines[key]
+
+    def in_flight(self, agent: Agent) -> int:
+        """How many episodes of an agent to have in flight: enough that its engine never waits for one.
+
+        One more than the engine works on at once keeps it busy while an episode is between two turns; a single-sequence
+        engine gets one at a time, which is what makes it repeatable.
+        """
+        if self.lineup.in_flight:
+            return self.lineup.in_flight
+        if not isinstance(agent, EngineAgent):
+            return _REFERENCE_IN_FLIGHT
+        parallel = agent.engine.can.parallel
+        return parallel if parallel == 1 else parallel + max(1, parallel // 4)
+
+    async def close(self) -> None:
+        """Free every model."""
+        for engine in self._engines.values():
+            await engine.close()
+        self._engines.clear()

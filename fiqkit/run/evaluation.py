@@ -1,0 +1,201 @@
+"""One evaluation, from its settings to its rows: `evaluate` is what `fiqkit run` calls."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from fiqkit.agent.environment import Budget, World
+from fiqkit.agent.modes import Mode, mode
+from fiqkit.bench_data import INDEX, INSTANCES
+from fiqkit.errors import UserError
+from fiqkit.index import Index
+from fiqkit.metrics.table import main_rows
+from fiqkit.records import Instance, read_instances, read_passages
+from fiqkit.run.cast import Cast
+from fiqkit.run.lineup import Lineup
+from fiqkit.run.manifest import check_same, dataset_hash, manifest
+from fiqkit.run.scheduler import Interrupted, Lane, Recorder, jobs_left, play_all
+from fiqkit.run.scored import load_scored
+from fiqkit.run.searching import Searcher
+from fiqkit.run.select import select
+from fiqkit.run.store import DEFAULT_STORE, Store
+from fiqkit.run.verdicts import Assessor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What to run, on what, and where to keep it.
+
+    Attributes:
+        instances, index: the user's own set; None takes the bundled one.
+        passages: what the index must have been built from; None trusts the index.
+        resume: a run id or "last".
+        engine: settings for every model opened, such as {"threads": 1}.
+    """
+
+    lineup: Lineup = Lineup()
+    store: Path = Path(DEFAULT_STORE)
+    instances: Path | None = None
+    passages: Path | None = None
+    index: Path | None = None
+    limit: int | None = None
+    sample: int | None = None
+    stratify: tuple[str, ...] = ()
+    seed: int = 0
+    resume: str | None = None
+    cards: Path | None = None
+    allow_self_grading: bool = False
+    engine: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Callbacks for whoever watches a run.
+
+    Attributes:
+        started: (run id, episodes to play, episodes already done).
+        progressed: (episodes written since the last call), from the writing thread.
+        interrupted: Ctrl-C was pressed once more.
+        said: a line worth showing, such as how many passages were built.
+    """
+
+    started: Callable[[str, int, int], None] = lambda run, left, done: None
+    progressed: Callable[[int], None] = lambda count: None
+    interrupted: Callable[[], None] = lambda: None
+    said: Callable[[str], None] = lambda line: None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A finished or interrupted run with the main table's rows."""
+
+    run: str
+    store: Path
+    episodes: int
+    complete: bool
+    rows: list[dict[str, Any]]
+
+
+async def evaluate(settings: Settings, watch: Watch = Watch()) -> Result:
+    """Run an evaluation to its end, or until Ctrl-C; everything that was finished is in the store either way.
+
+    Raises:
+        UserError: bad input anywhere, before the first episode; a store that can no longer be written.
+    """
+    modes = [mode(name) for name in dict.fromkeys(settings.lineup.modes)]
+    instances = select(
+        read_instances(settings.instances or INSTANCES),
+        limit=settings.limit,
+        sample=settings.sample,
+        stratify=settings.stratify,
+        seed=settings.seed,
+    )
+    index = _open_index(settings, modes, instances)
+    cast = Cast(settings.lineup, settings.seed, settings.cards, settings.engine or {})
+    if not settings.allow_self_grading:
+        cast.check_self_grading()
+    store = Store(settings.store, create=True)
+    searcher = Searcher(index, settings.lineup.k) if index else None
+    try:
+        agents = cast.agents(instances)
+        assessor = Assessor(cast.grader(), cast.judge())
+        world = World(
+            simulator=cast.simulator(),
+            search=searcher,
+            own_passage=_own_passage(index) if index else None,
+            budget=Budget(settings.lineup.turns, settings.lineup.questions),
+            result_tokens=settings.lineup.result_tokens,
+            seed=settings.seed,
+        )
+        described = manifest(
+            _comparable(settings, instances),
+            [agent.describe() for agent in agents],
+            {
+                "simulator": world.simulator.describe(),
+                "grader": assessor.grader.describe(),
+                "judge": assessor.judge.describe(),
+            },
+            asdict(index.manifest) if index else None,
+        )
+        run = _begin(store, settings, instances, described)
+        left = jobs_left(agents, modes, instances, store.done(run))
+        lanes = [Lane(jobs, cast.in_flight(agent)) for agent, jobs in zip(agents, left, strict=True) if jobs]
+        to_play = sum(len(lane.jobs) for lane in lanes)
+        watch.started(run, to_play, len(agents) * len(modes) * len(instances) - to_play)
+        recorder = Recorder(store, run, watch.progressed)
+        complete = await _play(store, run, lanes, world, assessor, recorder, watch)
+        rows = main_rows(load_scored(store, [run]))
+        return Result(run, settings.store, store.count(run), complete, rows)
+    finally:
+        if searcher:
+            searcher.close()
+        await cast.close()
+        store.close()
+
+
+async def _play(
+    store: Store, run: str, lanes: list[Lane], world: World, assessor: Assessor, recorder: Recorder, watch: Watch
+) -> bool:
+    """Play the lanes; the run's status says truthfully how it ended, whatever happens."""
+    status = "partial"
+    try:
+        await play_all(lanes, world, assessor, recorder, watch.interrupted)
+        status = "done"
+    except Interrupted:
+        pass
+    finally:
+        store.set_status(run, status)
+    return status == "done"
+
+
+def _open_index(settings: Settings, modes: list[Mode], instances: list[Instance]) -> Index | None:
+    """The index that the modes need. The bundled one serves the bundled instances only."""
+    if not any(m.search for m in modes):
+        return None
+    folder = settings.index or (None if settings.instances else INDEX)
+    if folder is None:
+        searching = next(m.name for m in modes if m.search)
+        raise UserError(
+            f"mode {searching!r} searches, and there is no index for {settings.instances}; build one with "
+            "`fiqkit index build` and name it with --index"
+        )
+    passages = read_passages(settings.passages) if settings.passages else None
+    index = Index.open(folder, passages=passages)
+    if any(m.own_passage for m in modes):
+        for instance in instances:
+            index.passage(instance.passage_id or instance.instance_id)
+    return index
+
+
+def _own_passage(index: Index) -> Callable[[Instance], Any]:
+    return lambda instance: index.passage(instance.passage_id or instance.instance_id)
+
+
+def _comparable(settings: Settings, instances: list[Instance]) -> dict[str, Any]:
+    """What must be equal for a run to be resumed: everything that can change an episode, and the list of jobs."""
+    return {
+        **asdict(settings.lineup),
+        "seed": settings.seed,
+        "dataset": dataset_hash(instances),
+        "instances": len(instances),
+        "engine": dict(settings.engine or {}),
+    }
+
+
+def _begin(store: Store, settings: Settings, instances: list[Instance], described: Mapping[str, Any]) -> str:
+    """A new run, or the one to resume; a store without any run starts one."""
+    if settings.resume and store.runs():
+        before = store.resolve(settings.resume)
+        run: str = before["run"]
+        check_same(run, before["manifest"], described)
+        store.drop_engine_errors(run)
+        store.set_status(run, "running")
+        return run
+    run = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+    store.begin_run(run, "run", described["settings"]["dataset"], instances, described)
+    return run

@@ -1,0 +1,160 @@
+"""Plays many episodes at once and hands each finished one, with its verdicts, to the store.
+
+The engines are the bottleneck: episodes of all modes and models are in flight together, and nothing but the engines
+ever waits. Finished episodes are written by a thread of their own, many in one transaction.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain
+
+from fiqkit.agent.environment import Environment, World
+from fiqkit.agent.modes import Mode
+from fiqkit.agent.policy import Agent, play
+from fiqkit.records import Episode, Instance
+from fiqkit.run.store import Store, Verdict
+
+Judge = Callable[[Episode, Instance], Awaitable[Sequence[Verdict]]]
+Finished = tuple[Episode, Sequence[Verdict]]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One episode to play."""
+
+    agent: Agent
+    mode: Mode
+    instance: Instance
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """The jobs of one agent and how many of them may be in flight."""
+
+    jobs: Sequence[Job]
+    in_flight: int
+
+
+class Interrupted(Exception):
+    """Ctrl-C: what was finished is stored; the rest can be resumed."""
+
+
+class Recorder:
+    """Writes finished episodes from a thread, whatever has gathered since its last transaction at a time."""
+
+    def __init__(self, store: Store, run: str, on_written: Callable[[int], None] = lambda count: None) -> None:
+        self._store = store
+        self._run = run
+        self._on_written = on_written
+        self._waiting: list[Finished] = []
+        self._thread = ThreadPoolExecutor(1, "recorder")
+        self._writing: asyncio.Future[None] | None = None
+
+    def add(self, finished: Finished) -> None:
+        """Queue one episode. Raises what an earlier write raised, so that a full disk stops the run."""
+        self._waiting.append(finished)
+        if self._writing is None or self._writing.done():
+            self._check()
+            self._start()
+
+    async def close(self) -> None:
+        """Write what is left and stop the thread."""
+        try:
+            if self._writing is not None:
+                await asyncio.wait([self._writing])
+                self._check()
+            if self._waiting:
+                await self._start()
+        finally:
+            self._thread.shutdown()
+
+    def _start(self) -> asyncio.Future[None]:
+        batch, self._waiting = self._waiting, []
+        self._writing = asyncio.get_running_loop().run_in_executor(self._thread, self._write, batch)
+        return self._writing
+
+    def _check(self) -> None:
+        if self._writing is not None:
+            self._writing.result()
+
+    def _write(self, batch: list[Finished]) -> None:
+        self._store.write(self._run, batch)
+        self._on_written(len(batch))
+
+
+async def play_all(
+    lanes: Sequence[Lane],
+    world: World,
+    judge: Judge,
+    recorder: Recorder,
+    on_interrupt: Callable[[], None] = lambda: None,
+) -> None:
+    """Play every job of every lane and record it.
+
+    The first Ctrl-C stops handing out jobs and drains those in flight; the second cancels them. Either way everything
+    that was finished is in the store when `Interrupted` is raised. An error in one episode that is not the engine's is
+    a bug: the others are cancelled, what is finished is stored, and it is raised.
+    """
+    stop = asyncio.Event()
+
+    async def worker(jobs: Iterable[Job]) -> None:
+        for job in jobs:
+            episode = await play(job.agent, Environment(job.instance, job.mode, world))
+            recorder.add((episode, await judge(episode, job.instance)))
+            if stop.is_set():
+                return
+
+    # The workers of a lane share one iterator: whoever is free takes the next job.
+    shared = [(iter(lane.jobs), min(lane.in_flight, len(lane.jobs))) for lane in lanes]
+    workers = [asyncio.ensure_future(worker(jobs)) for jobs, count in shared for _ in range(count)]
+
+    def interrupt() -> None:
+        if stop.is_set():
+            for task in workers:
+                task.cancel()
+        stop.set()
+        on_interrupt()
+
+    loop = asyncio.get_running_loop()
+    with suppress(NotImplementedError, RuntimeError, ValueError):  # no signals in a thread other than the main one
+        loop.add_signal_handler(signal.SIGINT, interrupt)
+    try:
+        await asyncio.gather(*workers)
+    except asyncio.CancelledError:
+        if not stop.is_set():
+            raise
+    finally:
+        for task in workers:
+            task.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
+        with suppress(NotImplementedError, RuntimeError, ValueError):
+            loop.remove_signal_handler(signal.SIGINT)
+        await recorder.close()
+    if stop.is_set():
+        raise Interrupted
+
+
+def jobs_left(
+    agents: Sequence[Agent], modes: Sequence[Mode], instances: Sequence[Instance], done: set[tuple[str, str, str]]
+) -> list[list[Job]]:
+    """Each agent's jobs that are not in `done` (model, mode, instance id), one instance's modes side by side."""
+    return [
+        [
+            Job(agent, mode, instance)
+            for instance in instances
+            for mode in modes
+            if (agent.name, mode.name, instance.instance_id) not in done
+        ]
+        for agent in agents
+    ]
+
+
+def total(lanes: Iterable[Lane]) -> int:
+    """How many jobs there are."""
+    return sum(1 for _ in chain.from_iterable(lane.jobs for lane in lanes))

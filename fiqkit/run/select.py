@@ -1,0 +1,55 @@
+"""Which instances of a set a run takes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from random import Random
+
+from fiqkit.errors import UserError
+from fiqkit.records import Instance
+
+STRATA: dict[str, Callable[[Instance], str]] = {
+    "category": lambda instance: instance.primary,
+    "language": lambda instance: instance.language,
+    "company": lambda instance: instance.cluster,
+    "h0": lambda instance: f"{instance.h0:.3f}",
+}
+
+
+def select(
+    instances: Sequence[Instance],
+    *,
+    limit: int | None = None,
+    sample: int | None = None,
+    stratify: Sequence[str] = (),
+    seed: int = 0,
+) -> list[Instance]:
+    """Draw `sample` instances, in equal shares of the strata as far as they reach; keep the first `limit` of them.
+
+    With neither, all of them, in the order of the file.
+
+    Raises:
+        UserError: an unknown stratum, a number below 1, or strata without a sample.
+    """
+    for name, number in (("--limit", limit), ("--sample", sample)):
+        if number is not None and number < 1:
+            raise UserError(f"{name} is {number}; it must be at least 1")
+    unknown = [name for name in stratify if name not in STRATA]
+    if unknown:
+        raise UserError(f"--stratify knows no {unknown[0]!r}; it knows {', '.join(STRATA)}")
+    if stratify and sample is None:
+        raise UserError("--stratify says how to draw a sample; add --sample N")
+    chosen = list(instances) if sample is None else _sample(instances, sample, stratify, seed)
+    return chosen[:limit]
+
+
+def _sample(instances: Sequence[Instance], size: int, stratify: Sequence[str], seed: int) -> list[Instance]:
+    strata: dict[tuple[str, ...], list[Instance]] = defaultdict(list)
+    for instance in instances:
+        strata[tuple(STRATA[name](instance) for name in stratify)].append(instance)
+    draw = Random(seed)
+    columns = [draw.sample(strata[key], len(strata[key])) for key in sorted(strata)]
+    draw.shuffle(columns)  # so that no stratum is always the first to get a remainder
+    dealt = [column[row] for row in range(max(map(len, columns), default=0)) for column in columns if row < len(column)]
+    return dealt[:size]
