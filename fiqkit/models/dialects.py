@@ -1,0 +1,101 @@
+"""How servers that speak the same protocol differ: the field names under which each honours a constraint.
+
+A server that does not know a field ignores it and answers in free text, so the right name matters; the reply is
+checked all the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Fields = dict[str, Any]
+
+
+def _json_schema(schema: Mapping[str, Any]) -> Fields:
+    return {
+        "response_format": {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema, "strict": True}}
+    }
+
+
+def _json_object(schema: Mapping[str, Any]) -> Fields:
+    return {"response_format": {"type": "json_object", "schema": schema}}
+
+
+def _choice_object(choices: tuple[str, ...]) -> Fields:
+    """Choices for a server that knows schemas only, whose root must be an object."""
+    return _json_schema(
+        {
+            "type": "object",
+            "properties": {"choice": {"type": "string", "enum": list(choices)}},
+            "required": ["choice"],
+            "additionalProperties": False,
+        }
+    )
+
+
+def choice_grammar(choices: tuple[str, ...]) -> str:
+    """The GBNF grammar of a list of choices."""
+    return "root ::= " + " | ".join(json.dumps(choice, ensure_ascii=False) for choice in choices)
+
+
+def _template_thinking(on: bool) -> Fields:
+    return {"chat_template_kwargs": {"enable_thinking": on}}
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One kind of server.
+
+    Attributes:
+        schema, choices, grammar, thinking: the request fields for a constraint or a thinking mode; None where it has
+            no such thing.
+        wraps_choice: a choice comes back inside {"choice": …}.
+        max_tokens: name of the field that bounds the reply.
+        token_ids: it can return the token ids of prompt and reply.
+    """
+
+    schema: Callable[[Mapping[str, Any]], Fields] = _json_schema
+    choices: Callable[[tuple[str, ...]], Fields] = _choice_object
+    grammar: Callable[[str], Fields] | None = None
+    thinking: Callable[[bool], Fields] | None = None
+    wraps_choice: bool = True
+    max_tokens: str = "max_tokens"
+    token_ids: bool = False
+
+
+def _gbnf_dialect(schema: Callable[[Mapping[str, Any]], Fields], thinking: Callable[[bool], Fields] | None) -> Dialect:
+    return Dialect(
+        schema=schema,
+        choices=lambda choices: {"grammar": choice_grammar(choices)},
+        grammar=lambda grammar: {"grammar": grammar},
+        thinking=thinking,
+        wraps_choice=False,
+    )
+
+
+DIALECTS: dict[str, Dialect] = {
+    "vllm": Dialect(
+        choices=lambda choices: {"structured_outputs": {"choice": list(choices)}},
+        grammar=lambda grammar: {"structured_outputs": {"grammar": grammar}},
+        thinking=_template_thinking,
+        wraps_choice=False,
+        token_ids=True,
+    ),
+    "llama.cpp": _gbnf_dialect(_json_schema, _template_thinking),
+    "llama-cpp-python": _gbnf_dialect(_json_object, None),
+    "openai": Dialect(max_tokens="max_completion_tokens"),
+    "generic": Dialect(),
+}
+
+# `owned_by` in a server's list of models → its dialect
+OWNERS = {
+    "vllm": "vllm",
+    "llamacpp": "llama.cpp",
+    "me": "llama-cpp-python",
+    "openai": "openai",
+    "system": "openai",
+    "openai-internal": "openai",
+}
