@@ -1,0 +1,130 @@
+"""Inline XBRL: facts out of an HTML document as filed.
+
+Source: Inline XBRL 1.1 (and 1.0): scale, sign, formats, nil, nested facts, exclusions, continuations, fractions. Tuples
+are refused: no filing with the SEC may hold them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from typing import Any
+
+from lxml import etree
+
+from fiqkit.filings.fact import Number, Reading, exact, scaled
+from fiqkit.filings.text import block_text
+from fiqkit.filings.transform import UnknownFormat, transform
+from fiqkit.filings.transform.numerals import dot_decimal
+from fiqkit.filings.xbrl import NIL, Document, RawNumber, RawText, decimals_of, read_resources
+
+NAMESPACES = ("http://www.xbrl.org/2013/inlineXBRL", "http://www.xbrl.org/2008/inlineXBRL")
+
+
+_STRING = etree.XPath("string()", smart_strings=False)
+_INCLUDED = etree.XPath(".//text()[not(ancestor::*[local-name()='exclude'])]", smart_strings=False)
+
+
+def read_inline(roots: Sequence[Any], reading: Reading) -> Document:
+    """Raw facts of a filing's inline documents; contexts and continuations may stand in any of them."""
+    document = Document()
+    for root in roots:
+        read_resources(root, document, reading)
+    continued = {e.get("id"): e for root in roots for e in _elements(root, "continuation")}
+    for root in roots:
+        for element in _elements(root, "nonFraction"):
+            _number(element, document, reading)
+        for element in _elements(root, "fraction"):
+            _fraction(element, document, reading)
+        for element in _elements(root, "nonNumeric"):
+            _text(element, continued, document, reading)
+        tuples = sum(1 for _ in _elements(root, "tuple"))
+        if tuples:
+            reading.left_out["tuple: not supported"] += tuples
+    return document
+
+
+def _elements(root: Any, name: str) -> Iterator[Any]:
+    return root.iter(*(f"{{{namespace}}}{name}" for namespace in NAMESPACES))  # type: ignore[no-any-return]
+
+
+def _refused(element: Any, reading: Reading) -> bool:
+    """Whether a fact is nil, belongs to a tuple or to another target document; counted."""
+    if element.get(NIL) in ("true", "1"):
+        reason = "nil"
+    elif element.get("tupleRef"):
+        reason = "member of a tuple: not supported"
+    elif element.get("target"):
+        reason = "meant for another target document"
+    else:
+        return False
+    reading.left_out[reason] += 1
+    return True
+
+
+def _number(element: Any, document: Document, reading: Reading) -> None:
+    if _refused(element, reading):
+        return
+    try:
+        value = _value(element)
+    except (ValueError, OverflowError) as error:
+        reading.left_out[f"number refused: {error}"] += 1
+        return
+    get = element.get
+    decimals = get("decimals") or decimals_of(value, get("precision"))
+    document.numbers.append(RawNumber(get("contextRef", ""), get("name", ""), value, get("unitRef", ""), decimals))
+
+
+def _value(element: Any) -> Number:
+    text = (element.text or "") if len(element) == 0 else _displayed(element)
+    text = text.strip()
+    form = element.get("format")
+    numeral = transform(form.rpartition(":")[2], text) if form else dot_decimal(text)
+    return scaled(numeral, int(element.get("scale") or 0), element.get("sign") == "-")
+
+
+def _displayed(element: Any) -> str:
+    """Text of an element and of what it contains, what `exclude` marks left out."""
+    if next(_elements(element, "exclude"), None) is None:
+        return _STRING(element)  # type: ignore[no-any-return]
+    return "".join(_INCLUDED(element))
+
+
+def _fraction(element: Any, document: Document, reading: Reading) -> None:
+    if _refused(element, reading):
+        return
+    try:
+        top, bottom = (next(_elements(element, part)) for part in ("numerator", "denominator"))
+        value = exact(_decimal(top) / _decimal(bottom))
+    except (StopIteration, ValueError, ArithmeticError) as error:
+        reading.left_out[f"fraction refused: {error}"] += 1
+        return
+    document.numbers.append(
+        RawNumber(element.get("contextRef", ""), element.get("name", ""), value, element.get("unitRef", ""), "INF")
+    )
+
+
+def _decimal(element: Any) -> Decimal:
+    return Decimal(str(_value(element)))
+
+
+def _text(element: Any, continued: dict[str | None, Any], document: Document, reading: Reading) -> None:
+    if _refused(element, reading):
+        return
+    pieces = [element]
+    seen = set()
+    following = element.get("continuedAt")
+    while following and following in continued and following not in seen:
+        seen.add(following)
+        pieces.append(continued[following])
+        following = continued[following].get("continuedAt")
+    if element.get("escape") in ("true", "1"):
+        value = "\n".join(filter(None, map(block_text, pieces)))
+    else:
+        value = " ".join("".join(map(_displayed, pieces)).split())
+    form = element.get("format")
+    try:
+        value = transform(form.rpartition(":")[2], value) if form else value
+    except (UnknownFormat, ValueError) as error:
+        reading.left_out[f"none: text kept as displayed, {error}"] += 1
+    document.texts.append(RawText(element.get("contextRef", ""), element.get("name", ""), value))
