@@ -1,0 +1,157 @@
+"""Units that stand before and after a number: scales, currencies, percentages, nouns that are counted.
+
+Every unit is matched as a whole token: the b of "bps" is no billion and the m of "RMB" no million.
+"""
+
+from __future__ import annotations
+
+import re
+
+SCALES: dict[str, float] = {
+    "k": 1e3,
+    "thousand": 1e3,
+    "thousands": 1e3,
+    "m": 1e6,
+    "mm": 1e6,
+    "mn": 1e6,
+    "mln": 1e6,
+    "mil": 1e6,
+    "mio": 1e6,
+    "million": 1e6,
+    "millions": 1e6,
+    "b": 1e9,
+    "bn": 1e9,
+    "bln": 1e9,
+    "bil": 1e9,
+    "billion": 1e9,
+    "billions": 1e9,
+    "t": 1e12,
+    "tn": 1e12,
+    "trn": 1e12,
+    "trillion": 1e12,
+    "trillions": 1e12,
+}
+CHINESE_SCALES: dict[str, float] = {
+    "万亿": 1e12,
+    "千亿": 1e11,
+    "百亿": 1e10,
+    "十亿": 1e9,
+    "亿": 1e8,
+    "億": 1e8,
+    "千万": 1e7,
+    "百万": 1e6,
+    "十万": 1e5,
+    "万": 1e4,
+    "萬": 1e4,
+    "千": 1e3,
+}
+
+# Written before or after the number.
+CURRENCIES: dict[str, str] = {
+    "us$": "USD",
+    "hk$": "HKD",
+    "nt$": "TWD",
+    "c$": "CAD",
+    "a$": "AUD",
+    "s$": "SGD",
+    "r$": "BRL",
+    "$": "USD",
+    "€": "EUR",
+    "£": "GBP",
+    "¥": "CNY",
+    "₩": "KRW",
+    "₹": "INR",
+    "rmb": "CNY",
+    "人民币": "CNY",
+    "港币": "HKD",
+} | {code: code.upper() for code in "cny usd eur gbp jpy hkd chf cad aud sgd krw inr twd".split()}
+CURRENCY_WORDS: dict[str, str] = {
+    "美元": "USD",
+    "美金": "USD",
+    "港元": "HKD",
+    "日元": "JPY",
+    "欧元": "EUR",
+    "英镑": "GBP",
+    "韩元": "KRW",
+    "新台币": "TWD",
+    "人民币元": "CNY",
+    "人民币": "CNY",
+    "元人民币": "CNY",
+    "元": "CNY",
+    "圆": "CNY",
+    "块": "CNY",
+    "u.s. dollars": "USD",
+    "us dollars": "USD",
+    "hong kong dollars": "HKD",
+    "canadian dollars": "CAD",
+    "australian dollars": "AUD",
+    "dollars": "USD",
+    "dollar": "USD",
+    "euros": "EUR",
+    "euro": "EUR",
+    "yuan": "CNY",
+    "renminbi": "CNY",
+    "yen": "JPY",
+    "pounds sterling": "GBP",
+    "pounds": "GBP",
+    "won": "KRW",
+}
+_NOUNS = (
+    "shares|share|stores|employees|customers|units|vehicles|subscribers|users|members|tons|tonnes|barrels|people|"
+    "restaurants|locations|contracts|cars|aircraft|ounces|ounce|segments|companies|subsidiaries|countries|ADSs|ADS"
+)
+_MEASURES = "股|人|家|名|户|台|辆|吨|件|个(?!百分点|基点|月|季度)|套|座|间|项|位|份|桶|只|条"
+
+
+def _any(names: dict[str, str] | dict[str, float]) -> str:
+    return "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+
+
+# What may stand right before a number: a sign or a bracket on either side of a currency.
+PREFIX = re.compile(
+    rf"(?P<outer>[-+−–]\s?|\(\s?)?(?P<currency>(?<![A-Za-z])(?:{_any(CURRENCIES)}))?(?P<space>\s?)(?P<inner>[-+−–]|\(\s?)?$",
+    re.IGNORECASE,
+)
+CURRENCY_CODES = "|".join(name for name in CURRENCIES if name.isascii() and name.isalpha())
+
+SUFFIX = re.compile(
+    rf"""
+      \s?(?P<percent>%|percent(?!age|[\s-]?point)\b|per\s?cent\b|pct\b)
+    | \s?(?P<points>个?百分点|percentage[\s-]points?\b|percent[\s-]points?\b|ppts?\b|pps?\b|pts?\b)
+    | \s?-?(?P<bps>basis[\s-]points?\b|bps?\b|个?基点)
+    | (?:\s?(?P<zh_scale>{_any(CHINESE_SCALES)})|(?P<gap>[\s-]?)(?P<scale>{_any(SCALES)})(?![A-Za-z]))?
+      (?:\s?(?P<currency>{_any(CURRENCY_WORDS)}|(?:{CURRENCY_CODES}))(?![A-Za-z]))?
+      (?:\s?/\s?(?P<per>股|(?:ADS|share)\b)
+        | \s(?:per|a)\s(?:(?:diluted|basic|common|ordinary|American)\s){{0,2}}(?P<per_word>share|ADS)\b
+        | (?P<ratio>x(?![A-Za-z0-9])|[\s-]?times\b(?!\sa)|\s?倍)
+        | \s?(?P<measure>{_MEASURES})
+        | \s(?:(?:common|ordinary|weighted|average|diluted|basic|full-time|new|total)\s){{0,2}}(?P<noun>(?:{_NOUNS}))\b
+      )?
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+SMALLER_GROUP = re.compile(r"\s?(\d[\d,]{0,12}(?:\.\d{1,6})?)\s?(千万|百万|万|萬|千)(?!亿)")
+
+# "(in thousands)", "$ in millions, except per share data", "单位：万元": the scale of the bare numbers that follow.
+CAPTION = re.compile(
+    r"""
+      [(\[][\w$.,/ ]{0,40}?\bin\s(?:U\.?S\.?\s)?(?P<english>thousands|millions|billions)\b
+    | (?:dollars|amounts|figures|USD|US\$|\$|RMB)\s(?:are\s|expressed\s|stated\s|presented\s){0,2}
+        in\s(?:U\.?S\.?\s)?(?P<amounts>thousands|millions|billions)\b
+    | 单位\s?[:为]?\s?(?:人民币)?\s?(?P<chinese>百万|千万|十亿|万|亿|千)?(?:美元|港元|元)
+    | \((?:人民币|RMB)?\s?(?P<bracketed>百万|千|万|亿)元\)
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+# Straight after a number: "1,707,459 (thousands of dollars)", "15,803 (in millions)".
+TRAILING_SCALE = re.compile(
+    r"\s?\(?(?:amounts?\s)?(?:in\s)?(?P<english>thousand|million|billion)s?(?:\sof\s(?:U\.?S\.?\s)?dollars)?\b\)?"
+    r"|\s?\((?:单位:?)?(?P<chinese>千|万|百万|亿)元\)",
+    re.IGNORECASE,
+)
+
+
+def caption_scale(match: re.Match[str]) -> float:
+    """The multiplier that a match of `CAPTION` or `TRAILING_SCALE` states."""
+    word = next((group for group in match.groupdict().values() if group), "")
+    return SCALES.get(word.lower()) or CHINESE_SCALES.get(word, 1.0)
