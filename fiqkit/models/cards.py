@@ -108,7 +108,7 @@ def _card(name: str, table: Any, path: Path) -> Card:
             raise UserError(f"{where}: thinking holds 'on' and 'off', found {mode!r}")
     if table.get("context", 1) < 1:
         raise UserError(f"{where}: context must be at least 1, found {table['context']}")
-    values = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
     return Card(name=name, source=str(path), **values)
 
 

@@ -168,10 +168,8 @@ def _convert(card: Card, gguf: Path, target: Path) -> None:
     except (ValueError, KeyError, OSError) as error:
         raise UserError(f"{card.name}: transformers cannot read {gguf}: {_first_line(error)}") from None
     # The loader leaves marks of the quantised file, which would make the saved copy look quantised.
-    model.hf_quantizer = None
-    model.is_quantized = False
-    if hasattr(model.config, "quantization_config"):
-        del model.config.quantization_config
+    vars(model).update(hf_quantizer=None, is_quantized=False)
+    vars(model.config).pop("quantization_config", None)
     part = target.with_name(f"{target.name}.{os.getpid()}.part")
     part.mkdir(parents=True, exist_ok=True)
     model.save_pretrained(part)
