@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from fiqkit.records import Instance, Interpretation
 
 os.environ.update(OMP_NUM_THREADS="1", HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
 
@@ -35,3 +39,29 @@ def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
         connect(sock, address)  # type: ignore[arg-type]
 
     monkeypatch.setattr(socket.socket, "connect", local_only)
+
+
+@pytest.fixture
+def make_instance() -> Callable[..., Instance]:
+    """Makes an instance about an invented company; any field can be replaced."""
+
+    def make(**fields: Any) -> Instance:
+        usual: dict[str, Any] = {
+            "instance_id": "t1",
+            "question": "What was Quillmark's operating income?",
+            "context": "Total company, consolidated, for the fiscal year 2023.",
+            "answer": "$46.75B",
+            "default_answer": "$62.87B",
+            "intended_interpretation": Interpretation("Quillmark consolidated", "FY2023", "operating income", "GAAP"),
+            "default_interpretation": Interpretation("Pottery segment", "FY2023", "operating income", "GAAP"),
+            "categories": ("entity_scope",),
+            "h0": 1.585,
+            "language": "en",
+            "intended_evidence_span": "Income from operations for 2023 was $46.75 billion.",
+            "default_evidence_span": "Pottery: income from operations $62,871 million.",
+            "company": "Quillmark",
+            "ticker": "QUIL",
+        }
+        return Instance(**usual | fields)
+
+    return make

@@ -64,7 +64,7 @@ def parse(text: str) -> Action:
     """
     found = _action_object(text)
     name = found.get("action")
-    if name not in _TEXT_FIELD:
+    if not isinstance(name, str) or name not in _TEXT_FIELD:
         raise ParseFault(f"the action {str(name)[:40]!r} is unknown; use one of {', '.join(ACTIONS)}")
     field = _TEXT_FIELD[name]
     value = found.get(field)

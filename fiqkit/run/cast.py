@@ -21,12 +21,16 @@ from fiqkit.run.lineup import Lineup, load, override
 _REFERENCE_IN_FLIGHT = 64  # a reference policy waits for nothing; this only bounds what is open at once
 
 
-def card_of(role: str) -> str | None:
-    """The card that a role's setting names: `CARD` itself, or the one after the colon in `cascade:CARD`; else None."""
-    kind, _, card = role.partition(":")
-    if card:
-        return card
-    return None if kind in roles.KINDS else kind
+# role → the kinds of it that the registry knows
+_KINDS = {"simulator": roles.SIMULATORS, "grader": roles.GRADERS, "judge": roles.JUDGES}
+
+
+def played_by(role: str, setting: str) -> tuple[str, str | None]:
+    """The kind and the card that a role's setting means: `rules` no card, `CARD` a model, `cascade:CARD` both."""
+    if setting in _KINDS[role]:
+        return setting, None
+    kind, _, card = setting.partition(":")
+    return (kind, card) if kind in _KINDS[role] else ("llm", setting)
 
 
 def choose_lineup(name: str | None, options: Mapping[str, Any], cards: Path | None = None) -> Lineup:
@@ -61,13 +65,11 @@ class Cast:
         Raises:
             UserError: an unknown card, or a thinking mode that a card does not have.
         """
-        named: dict[str, list[str | None]] = {
-            "agent": [name for name in self.lineup.agent if name not in POLICIES],
-            "simulator": [card_of(self.lineup.simulator)],
-            "grader": [card_of(self.lineup.grader)],
-            "judge": [card_of(self.lineup.judge)],
-        }
-        found = {role: [find_card(name, self.cards) for name in names if name] for role, names in named.items()}
+        named = {"agent": [name for name in self.lineup.agent if name not in POLICIES]}
+        for role in _KINDS:
+            card_name = played_by(role, getattr(self.lineup, role))[1]
+            named[role] = [card_name] if card_name else []
+        found = {role: [find_card(name, self.cards) for name in names] for role, names in named.items()}
         for card in found["agent"]:
             for thinking in self.lineup.thinking:
                 if thinking not in card.thinking:
@@ -110,20 +112,18 @@ class Cast:
 
     def simulator(self) -> Simulator:
         """Who plays the user."""
-        return roles.simulator(*self._role(self.lineup.simulator), seed=self.seed)
+        return roles.simulator(*self._played("simulator"), seed=self.seed)
 
     def grader(self) -> Grader:
         """Who grades the answers."""
-        return roles.grader(*self._role(self.lineup.grader), seed=self.seed)
+        return roles.grader(*self._played("grader"), seed=self.seed)
 
     def judge(self) -> Judge:
         """Who judges the questions."""
-        return roles.judge(*self._role(self.lineup.judge))
+        return roles.judge(*self._played("judge"), seed=self.seed)
 
-    def _role(self, role: str) -> tuple[str, Engine | None]:
-        """The role's kind in the registry, and its model where it has one."""
-        card = card_of(role)
-        kind = role.partition(":")[0] if ":" in role else ("llm" if card else role)
+    def _played(self, role: str) -> tuple[str, Engine | None]:
+        kind, card = played_by(role, getattr(self.lineup, role))
         return kind, self._open(find_card(card, self.cards)) if card else None
 
     def _open(self, card: Card) -> Engine:

@@ -7,17 +7,16 @@ field of the file that has no place in a record is kept in the episode's `extra`
 from __future__ import annotations
 
 import ast
-import hashlib
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fiqkit.errors import UserError
 from fiqkit.metrics.table import MODE_ORDER, mode_rank
-from fiqkit.records import Ending, Episode, Instance, Judgement, Turn, instance_row, parse_instance, read_jsonl
+from fiqkit.records import Ending, Episode, Instance, Judgement, Turn, parse_instance, read_jsonl
+from fiqkit.run.manifest import dataset_hash
 from fiqkit.run.scored import RECORDED
 from fiqkit.run.store import AnswerVerdict, QuestionVerdict, Store, Verdict
 from fiqkit.taxonomy import CATEGORIES
@@ -48,6 +47,13 @@ class Imported:
     modes: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
 
+    def line(self) -> str:
+        """For a person to read."""
+        if self.kind == "instances":
+            return f"{self.name}: {self.read} instances"
+        already = f" ({self.added} of them new)" if self.added < self.read else ""
+        return f"{self.name}: {self.read} episodes{already} of {', '.join(self.models)} in {', '.join(self.modes)}"
+
 
 def import_fininteract(folder: Path, store: Store) -> tuple[list[Imported], list[UserError]]:
     """Read a folder of the release into the store; doing it again adds nothing.
@@ -74,14 +80,6 @@ def import_fininteract(folder: Path, store: Store) -> tuple[list[Imported], list
     for path in run_files:
         imported.append(_import_run(path, largest, store, faults))
     return imported, faults
-
-
-def dataset_hash(instances: Iterable[Instance]) -> str:
-    """sha256 of the instances in their order: the key of a data set in the store."""
-    digest = hashlib.sha256()
-    for instance in instances:
-        digest.update(json.dumps(instance_row(instance), ensure_ascii=False, sort_keys=True).encode() + b"\n")
-    return digest.hexdigest()
 
 
 def _find(folder: Path) -> tuple[list[Path], list[Path]]:

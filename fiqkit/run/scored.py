@@ -105,6 +105,7 @@ def _scored(row: Mapping[str, Any], grader: str, judge: str, questions: Iterable
         n_refused=row["n_refused"],
         questions=tuple(questions),
         flags=(*json.loads(row["flags"]), *marks),
+        episode=row["episode"],
     )
 
 

@@ -1,0 +1,34 @@
+# make run    install into .venv on first use, then run the demo: a small local model on real filings' questions
+# make test   install on first use, then lint, types and the default tests
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do $$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null && { echo $$p; break; }; done)
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+OFFLINE := OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1 TOKENIZERS_PARALLELISM=false
+
+.PHONY: run test test-slow test-browser test-vllm lint docs clean
+
+run: $(INSTALLED)
+	$(BIN)/fiqkit run --lineup demo --limit 8 --seed 0 $(ARGS)
+
+test: lint
+	$(OFFLINE) $(BIN)/pytest $(ARGS)
+
+test-slow: $(INSTALLED)
+	$(OFFLINE) $(BIN)/pytest -m "slow and not vllm and not gpu and not browser" $(ARGS)
+
+test-browser: $(INSTALLED)
+	$(OFFLINE) $(BIN)/pytest -m browser $(ARGS)
+
+lint: $(INSTALLED)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+clean:
+	rm -rf .venv .venv-vllm build *.egg-info
+
+$(INSTALLED): setup.cfg constraints.txt
+	@test -n "$(PYTHON)" || { echo "fiqkit needs Python 3.11, 3.12 or 3.13: make PYTHON=/path/to/python3" >&2; exit 2; }
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,probe]"
+	@touch $@

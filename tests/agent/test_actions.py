@@ -1,0 +1,120 @@
+"""Reading one action out of a reply."""
+
+import contextlib
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fiqkit.agent.actions import ACTIONS, Action, ParseFault, parse, schema, split_reasoning
+
+ANSWER = '{"action": "answer", "response": "$46.75B", "confidence": 80}'
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (ANSWER, Action("answer", {"response": "$46.75B", "confidence": 80.0})),
+        (f"```json\n{ANSWER}\n```", Action("answer", {"response": "$46.75B", "confidence": 80.0})),
+        (f"Here is my answer.\n{ANSWER}\nThat is all.", Action("answer", {"response": "$46.75B", "confidence": 80.0})),
+        ('{"action": "search", "query": "a {nested} brace"}', Action("search", {"query": "a {nested} brace"})),
+        ('{"action": "search", "query": "q", "why": {"a": {"b": 1}}}', Action("search", {"query": "q"})),
+        (
+            '{"action": "interact", "question": "您指合并口径吗？"}',
+            Action("interact", {"question": "您指合并口径吗？"}),
+        ),
+        # a quoted action stands within a line of prose; the one that begins a line is meant
+        (
+            'I could say {"action": "answer", "response": "1"} but first:\n{"action": "search", "query": "q"}',
+            Action("search", {"query": "q"}),
+        ),
+        ('{"action": "answer", "response": 46.75}', Action("answer", {"response": "46.75", "confidence": None})),
+        (
+            '{"action": "answer", "response": "x", "confidence": "85%"}',
+            Action("answer", {"response": "x", "confidence": 85.0}),
+        ),
+        (
+            '{"action": "answer", "response": "x", "confidence": 850}',
+            Action("answer", {"response": "x", "confidence": None}),
+        ),
+        (
+            '{"action": "answer", "response": "x", "confidence": true}',
+            Action("answer", {"response": "x", "confidence": None}),
+        ),
+    ],
+)
+def test_reads_the_action_that_is_meant(text: str, expected: Action) -> None:
+    assert parse(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", "no JSON action"),
+        ("The answer is $46.75B.", "no JSON action"),
+        ('You may reply with {"action": "answer", "response": "1"} here.', "no JSON action"),
+        ('> {"action": "answer", "response": "quoted"}', "no JSON action"),
+        ('{"action": "search", "query": "a"}\n{"action": "answer", "response": "b"}', "2 actions"),
+        ('{"action": "buy", "response": "b"}', "'buy' is unknown"),
+        ('{"response": "b"}', "'None' is unknown"),
+        ('{"action": "search", "query": "  "}', '"query"'),
+        ('{"action": "search", "question": "x"}', '"query"'),
+        ('{"action": ["search"], "query": "x"}', "unknown"),
+        ('{"action": "answer", "response": ["a"]}', '"response"'),
+        ('[{"action": "search", "query": "q"}]', "no JSON action"),
+        ('{"action": "answer", "response": "cut', "no JSON action"),
+        ("{" * 100_000, "no JSON action"),
+    ],
+)
+def test_says_why_there_is_no_action(text: str, fault: str) -> None:
+    with pytest.raises(ParseFault, match=fault):
+        parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("plain", ("", "plain", False)),
+        (f"<think>maybe {ANSWER}</think>rest", (f"maybe {ANSWER}", "rest", False)),
+        (f"the template opened it {ANSWER}</think>rest", (f"the template opened it {ANSWER}", "rest", False)),
+        (f"<think>never closed {ANSWER}", (f"never closed {ANSWER}", "", True)),
+        (f"<think>a</think><think>b {ANSWER}", (f"a\nb {ANSWER}", "", True)),
+        ("<THINK>a</THINK> x", ("a", " x", False)),
+        ("<think>a</think>b<think>c</think>d", ("abc", "d", False)),
+        ("revenue < cost", ("", "revenue < cost", False)),
+    ],
+)
+def test_reasoning_is_split_off_before_anything_is_executed(text: str, expected: tuple[str, str, bool]) -> None:
+    assert split_reasoning(text) == expected
+
+
+@given(st.text(), st.sampled_from(ACTIONS), st.text(min_size=1).filter(str.strip))
+def test_an_action_survives_any_reasoning_before_it(thought: str, name: str, value: str) -> None:
+    field = {"search": "query", "interact": "question", "answer": "response"}[name]
+    reply = json.dumps({"action": name, field: value}, ensure_ascii=False)
+    _, rest, cut = split_reasoning(f"<think>{thought}</think>\n{reply}")
+    if "<" not in value:  # a value that itself opens or closes a think block is the model's own undoing
+        assert not cut
+        assert parse(rest).content[field] == value
+
+
+@given(st.text(alphabet='{}[]",:\\ \nactionswerquy<>/think0', max_size=300))
+def test_no_text_breaks_the_parser(text: str) -> None:
+    _, rest, _ = split_reasoning(text)
+    with contextlib.suppress(ParseFault):
+        assert parse(rest).name in ACTIONS
+
+
+def test_the_schema_admits_what_the_parser_reads_and_bounds_every_string() -> None:
+    import jsonschema
+
+    offered = schema(("search", "answer"))
+    jsonschema.validate({"action": "search", "query": "q"}, offered)
+    for bad in (
+        {"action": "interact", "question": "q"},
+        {"action": "search", "query": "q" * 161},
+        {"action": "answer"},
+    ):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(bad, offered)
