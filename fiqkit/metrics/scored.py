@@ -20,6 +20,7 @@ class Scored:
         is_intended, is_default: the answer equals A, or A_d; None when that is not known. In the mode `enumerate`
             they say whether the value is among those listed.
         confidence: stated confidence, 0 to 100, or None.
+        episode: the episode's number in its store; 0 where there is none.
         n_asks: questions that reached the user, judged or not.
         questions: the judge's verdicts on them, in the order asked.
     """
@@ -45,6 +46,7 @@ class Scored:
     n_refused: int = 0
     questions: tuple[Judgement, ...] = ()
     flags: tuple[str, ...] = ()
+    episode: int = 0
 
     @property
     def primary(self) -> str:

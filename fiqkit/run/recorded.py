@@ -55,12 +55,13 @@ class Imported:
         return f"{self.name}: {self.read} episodes{already} of {', '.join(self.models)} in {', '.join(self.modes)}"
 
 
-def import_fininteract(folder: Path, store: Store) -> tuple[list[Imported], list[UserError]]:
+def import_fininteract(folder: Path, store_file: Path) -> tuple[list[Imported], list[UserError]]:
     """Read a folder of the release into the store; doing it again adds nothing.
 
     Args:
         folder: holds `fininteract_v*.jsonl` and `eval_*.jsonl`, anywhere below it; the folder of the runs alone
             will do where the instances lie beside or above it.
+        store_file: made if it is not there.
 
     Returns:
         What was read, file by file, and the faults of bad lines; the good lines are in the store.
@@ -70,15 +71,16 @@ def import_fininteract(folder: Path, store: Store) -> tuple[list[Imported], list
     """
     instance_files, run_files = _find(folder)
     faults: list[UserError] = []
-    imported = []
-    largest: list[Instance] = []
-    for path in instance_files:
-        instances = _read_instances(path, faults)
-        store.add_instances(dataset_hash(instances), instances)
-        imported.append(Imported(path.stem, "instances", len(instances), len(instances)))
-        largest = max(largest, instances, key=len)
-    for path in run_files:
-        imported.append(_import_run(path, largest, store, faults))
+    sets = {path.stem: _read_instances(path, faults) for path in instance_files}
+    largest = max(sets.values(), key=len)
+    store = Store(store_file, create=True)
+    try:
+        for instances in sets.values():
+            store.add_instances(dataset_hash(instances), instances)
+        imported = [Imported(name, "instances", len(found), len(found)) for name, found in sets.items()]
+        imported += [_import_run(path, largest, store, faults) for path in run_files]
+    finally:
+        store.close()
     return imported, faults
 
 

@@ -1,0 +1,73 @@
+"""fiqkit grade: grade recorded answers again, or a file of ruled answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fiqkit.commands.options import FILE, json_option, print_json, store_option
+
+
+@click.command()
+@click.argument("runs", nargs=-1)
+@click.option("--grader", default="rules", show_default=True, help="rules, cascade:CARD or a model card.")
+@click.option("--file", "ruled", type=FILE, help="Grade this JSONL of ruled answers instead of recorded runs.")
+@click.option("--against", help="The grader to agree with; by default the recorded one, or the first other one.")
+@click.option("--show", type=int, default=10, show_default=True, help="Print at most so many disagreements.")
+@click.option("--cards", type=FILE, help="TOML file of your own model cards.")
+@click.option("--allow-self-grading", is_flag=True, help="Let a model grade its own answers.")
+@store_option
+@json_option
+def command(
+    runs: tuple[str, ...],
+    grader: str,
+    ruled: Path | None,
+    against: str | None,
+    show: int,
+    cards: Path | None,
+    allow_self_grading: bool,
+    store: Path,
+    as_json: bool,
+) -> None:
+    """Grade the answers of RUNS (all of them by default) beside the verdicts they have, and say how the two agree."""
+    from fiqkit.run import opening
+
+    if ruled:
+        from fiqkit.run.ruled import ruled_answers
+
+        result = opening.with_role("grader", grader, cards, lambda role: ruled_answers(ruled, role))
+        print_json(result) if as_json else _print_ruled(result, show)
+        return
+    result = opening.grade_runs(store, runs, grader, against, cards, allow_self_grading=allow_self_grading)
+    print_json(result) if as_json else _print_agreement(result, show)
+
+
+def _print_ruled(result: Mapping[str, Any], show: int) -> None:
+    from fiqkit.report.terminal import number, percent
+
+    click.echo(f"{percent(result['accuracy'])}% of {result['n']} outcomes as ruled, kappa {number(result['kappa'])}")
+    for item in result["wrong"][:show]:
+        click.echo(f"{item['id']}: ruled {item['ruled']}, given {item['given']} ({item['why']})\n    {item['answer']}")
+
+
+def _print_agreement(result: Mapping[str, Any], show: int) -> None:
+    from fiqkit.report.terminal import number, percent
+
+    for label, found in result["agreement"].items():
+        click.echo(
+            f"{label:9} raw {percent(found['raw'])}%  kappa {number(found['kappa'])}  "
+            f"Gwet's AC1 {number(found['gwet_ac1'])}  n {found['n']}  against {', '.join(result['against']) or '–'}"
+        )
+    twice = result["both_ways"]
+    click.echo(
+        f"{len(result['disagreements'])} disagreements; of {twice['values']} values that recur on an instance, the other "
+        f"grader labelled {twice['n']} both right and wrong"
+    )
+    for item in result["disagreements"][:show]:
+        click.echo(
+            f"{item['instance_id']} {item['model']} {item['mode']}: {item['label']}, took {item['value']!r} for "
+            f"{item['intended']!r} / {item['default']!r}: {item['why']}"
+        )
