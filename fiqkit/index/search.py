@@ -110,9 +110,9 @@ class Index:
 
     def search_many(self, queries: Sequence[str], k: int = 3, language: str | None = None) -> list[list[Hit]]:
         """`search` for many queries at once; they are embedded in one batch, which is where the time goes."""
-        lexical = [self._lexical.search(query, _DEPTH) for query in queries]
+        lexical = [self.lexical.search(query, _DEPTH) for query in queries]
         fused = [i for i, query in enumerate(queries) if self._uses_vectors(query, language)]
-        semantic = dict(zip(fused, self._nearest([queries[i] for i in fused]), strict=True))
+        semantic = dict(zip(fused, self.nearest([queries[i] for i in fused]), strict=True))
         return [self._hits(k, lexical[i], semantic.get(i, [])) for i in range(len(queries))]
 
     def _uses_vectors(self, query: str, language: str | None) -> bool:
@@ -136,7 +136,8 @@ class Index:
             for rank, i in enumerate(best, 1)
         ]
 
-    def _nearest(self, queries: Sequence[str]) -> list[list[int]]:
+    def nearest(self, queries: Sequence[str]) -> list[list[int]]:
+        """Numbers of the chunks nearest to each query in the embedding model's space, best first."""
         if not queries:
             return []
         _, found = self._vectors.search(self._model.encode(queries), min(_DEPTH, len(self.chunks)))
@@ -144,7 +145,8 @@ class Index:
         return [[int(i) for i in row if i >= 0] for row in found]
 
     @cached_property
-    def _lexical(self) -> Lexical:
+    def lexical(self) -> Lexical:
+        """The BM25 half."""
         return Lexical.load(self.folder / BM25)
 
     @cached_property
