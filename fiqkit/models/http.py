@@ -59,13 +59,18 @@ async def exchange(
 
 
 async def _bounded(response: aiohttp.ClientResponse, limit: int, url: str) -> bytes:
-    parts, size = [], 0
-    async for part in response.content.iter_any():
-        size += len(part)
-        if size > limit:
-            response.close()  # or leaving the block would read the rest
-            raise Fault("too_large", f"{url}: the reply is longer than {limit:,} bytes")
-        parts.append(part)
+    parts: list[bytes] = []
+    size = response.content_length or 0
+    if size <= limit:
+        size = 0
+        async for part in response.content.iter_any():
+            parts.append(part)
+            size += len(part)
+            if size > limit:
+                break
+    if size > limit:
+        response.close()  # or leaving the block would read the rest
+        raise Fault("too_large", f"{url}: the reply is longer than {limit:,} bytes")
     return b"".join(parts)
 
 

@@ -11,7 +11,7 @@ class Window:
     """A limit on requests in flight that follows latency as well as errors.
 
     The server's throughput follows from the time that requests take (Little's law: limit ÷ time per output token), so
-    nothing but the replies is needed. A round is `limit` replies. The limit doubles from round to round while each
+    nothing but the replies is needed. A round is `limit` replies, at least 16. The limit doubles from round to round while each
     doubling brings at least `PAYS` of a proportional gain. The first step that does not pay is taken back; that is the
     knee. After `REST` rounds it tries steps of an eighth under the same rule. It falls by three tenths when the server
     says that it is overloaded, at most once a round, and when a token takes `SLOWER` times as long as it did at the
@@ -21,7 +21,7 @@ class Window:
         limit: requests that may be in flight now.
     """
 
-    def __init__(self, most: int, start: int = 16) -> None:
+    def __init__(self, most: int, start: int = 4) -> None:
         self.most = most
         self.limit = min(start, most)
         self._doubling = True
@@ -42,7 +42,7 @@ class Window:
         self._seconds += seconds
         self._tokens += max(1, tokens)
         self._full = self._full or in_flight >= self.limit
-        if self._replies >= max(8, self.limit):
+        if self._replies >= max(16, self.limit):
             if self._full and not self._fell:
                 self._judge(self._seconds / self._tokens)
             self._new_round()
