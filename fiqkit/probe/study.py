@@ -1,0 +1,304 @@
+"""One probe from a model's name to its result: prompts, states, analyses, controls, claims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from fiqkit.errors import UserError
+from fiqkit.probe import controls
+from fiqkit.probe.analysis import Findings, analyse
+from fiqkit.probe.capture import (
+    Ids,
+    States,
+    capture,
+    check_lengths,
+    encode,
+    key_of,
+    missing,
+    open_states,
+    save,
+)
+from fiqkit.probe.category import logistic_accuracy
+from fiqkit.probe.checkpoint import (
+    Checkpoint,
+    check_adapter,
+    check_memory,
+    find_checkpoint,
+    load_model,
+    load_tokenizer,
+    memory_need,
+    put_on_adapter,
+    quantised_share,
+    resolve_dtype,
+)
+from fiqkit.probe.claims import claims
+from fiqkit.probe.folds import holm
+from fiqkit.probe.items import FOLDS, Items, bag_of_words, lengths
+from fiqkit.probe.prompts import CONDITIONS, PromptSet, build_prompts
+from fiqkit.records import Instance
+
+Say = Callable[[str], None]
+Progress = Callable[[str, int, int], None]  # (what, done, of)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a probe is asked for.
+
+    Attributes:
+        layers: the points to look at, None for all; point 0 is the embedding.
+        permutations: sign flips and (up to 500) label shuffles, None for enough to pass Holm.
+    """
+
+    model: str
+    out: Path
+    dtype: str = "auto"
+    adapter: Path | None = None
+    layers: Sequence[int] | None = None
+    folds: int = FOLDS
+    permutations: int | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """A finished probe: the result that is printed, and what steering and figures need besides."""
+
+    result: dict[str, Any]
+    items: Items
+    states: States
+    findings: Findings
+    checkpoint: Checkpoint
+
+
+def probe(instances: Sequence[Instance], settings: Settings, say: Say, progress: Progress) -> Study:
+    """Run a probe; states already in `settings.out` are read back and the model is not loaded.
+
+    Raises:
+        UserError: bad input, in one line; nothing is loaded before all that can be checked has been.
+    """
+    items = Items.of(instances, settings.folds, settings.seed)
+    checkpoint = find_checkpoint(settings.model)
+    if settings.adapter:
+        check_adapter(settings.adapter, checkpoint)
+    points = _points(settings.layers, checkpoint.config().num_hidden_layers + 1)
+    tokenizer = load_tokenizer(checkpoint)
+    prompts = build_prompts(instances, items.folds, lambda text: len(tokenizer.tokenize(text)), settings.seed)
+    ids = {condition: [encode(tokenizer, text) for text in prompts.texts[condition]] for condition in CONDITIONS}
+    limit = getattr(checkpoint.config(), "max_position_embeddings", None)
+    for condition in CONDITIONS:
+        check_lengths(ids[condition], limit, [f"{i.instance_id} ({condition})" for i in instances])
+
+    states = captured(checkpoint, ids, settings, None, say, progress)
+    findings = _analyse("analyses", items, states, points, settings, progress)
+    words = analyse(items, bag_of_words(prompts.texts), permutations=settings.permutations, thorough=False)
+    counts = {condition: [len(prompt) for prompt in ids[condition]] for condition in CONDITIONS}
+    bare = analyse(items, lengths(prompts.texts, counts), permutations=settings.permutations, thorough=False)
+    result = {
+        "model": settings.model,
+        "adapter": None,
+        "layers": states.points - 1,
+        "width": states.width,
+        "items": len(items),
+        "companies": len(set(items.clusters)),
+        "direction": _direction(findings, states.points - 1),
+        "category": _category(items, states, findings),
+        "controls": controls.all_controls(items, findings, words, bare),
+        "prompts": _about_prompts(items, prompts, counts),
+        "manifest": _manifest(checkpoint, settings, tokenizer),
+    }
+    result["claims"] = [asdict(claim) for claim in claims(result)]
+    if settings.adapter:
+        after = captured(checkpoint, ids, settings, settings.adapter, say, progress)
+        adapted = _analyse("analyses with the adapter", items, after, points, settings, progress)
+        result["adapter"] = _adapter(items, settings.adapter, (states, findings), (after, adapted))
+    return Study(result, items, states, findings, checkpoint)
+
+
+def _points(asked: Sequence[int] | None, points: int) -> list[int]:
+    for layer in asked or ():
+        if not 0 <= layer < points:
+            raise UserError(
+                f"--layers {layer} is out of range; this model has points 0 (the embedding) to {points - 1} (its last layer)"
+            )
+    return sorted(set(asked)) if asked else list(range(points))
+
+
+def _analyse(
+    what: str, items: Items, states: States, points: list[int], settings: Settings, progress: Progress
+) -> Findings:
+    done = 0
+
+    def step(count: int) -> None:
+        nonlocal done
+        done += count
+        progress(what, done, len(points))
+
+    return analyse(items, states, points, permutations=settings.permutations, progress=step)
+
+
+# --- states ---------------------------------------------------------------------------------------------------------
+
+
+def captured(
+    checkpoint: Checkpoint,
+    ids: Mapping[str, list[Ids]],
+    settings: Settings,
+    adapter: Path | None,
+    say: Say,
+    progress: Progress,
+) -> States:
+    """The states of every condition, captured where the output folder does not hold them already."""
+    from fiqkit.models.weights import fingerprint
+
+    dtype = resolve_dtype(settings.dtype)
+    about = {
+        "weights": checkpoint.fingerprint,
+        "dtype": dtype,
+        "adapter": fingerprint(adapter) if adapter else None,
+    }
+    folder = settings.out / ("states-adapter" if adapter else "states")
+    keys = {condition: key_of(about, prompts) for condition, prompts in ids.items()}
+    needed = missing(folder, keys)
+    if not needed:
+        say(f"states read back from {folder}; the model is not run")
+        return open_states(folder, CONDITIONS)
+    total = sum(len(prompts) for prompts in ids.values())
+    need = memory_need(checkpoint, dtype, total)
+    say(f"{settings.model}: {need.line()}")
+    check_memory(need)
+    model = load_model(checkpoint, dtype)
+    if dtype == "4bit":
+        say(f"{quantised_share(model):.0%} of the parameters are in 4 bits")
+    if adapter:
+        model = put_on_adapter(model, adapter)
+    done, of = 0, sum(len(ids[condition]) for condition in needed)
+
+    def step(count: int) -> None:
+        nonlocal done
+        done += count
+        progress("states", done, of)
+
+    for condition in needed:
+        save(folder, condition, capture(model, ids[condition], step), keys[condition], about)
+    return open_states(folder, CONDITIONS)
+
+
+# --- the result -----------------------------------------------------------------------------------------------------
+
+
+def _direction(findings: Findings, layers: int) -> dict[str, Any]:
+    profile = findings.contrasts["ambiguity"]
+    points = findings.points
+    peak = points[profile.peak]
+    return {
+        "peak_layer": peak,
+        "peak_depth": peak / layers,
+        "peak_band": [points[i] for i in profile.peak_band],
+        "separation": float(profile.separation[profile.peak]),
+        "band": [float(v) for v in profile.band[profile.peak]],
+        "p_holm": float(profile.p_holm[profile.peak]),
+        "nested_separation": profile.nested,
+        "nested_band": list(profile.nested_band),
+        "nested_layers": [points[i] for i in profile.nested_layers],
+        "profile": [
+            {
+                "layer": point,
+                "depth": point / layers,
+                "separation": float(profile.separation[i]),
+                "low": float(profile.band[i, 0]),
+                "high": float(profile.band[i, 1]),
+                "p": float(profile.p[i]),
+                "p_holm": float(profile.p_holm[i]),
+            }
+            for i, point in enumerate(points)
+        ],
+    }
+
+
+def _category(items: Items, states: States, findings: Findings) -> dict[str, Any]:
+    pair, points = findings.pair, findings.points
+    chosen = [points[i] for i in pair.layers]
+    adjusted = holm([decoding.p_auroc for decoding in findings.rest.values()])
+    return {
+        "pair": list(items.pair),
+        "items": pair.n,
+        "accuracy": pair.accuracy,
+        "baseline": pair.baseline,
+        "shuffled": pair.shuffled,
+        "ceiling": items.ceiling(),
+        "p": pair.p,
+        "auroc": pair.auroc,
+        "layer": points[pair.layer],
+        "layers_by_fold": chosen,
+        "logistic_accuracy": logistic_accuracy(items, states, chosen),
+        "one_vs_rest": {
+            name: {
+                "items": int((items.primary == name).sum()),
+                "auroc": decoding.auroc,
+                "shuffled": decoding.shuffled_auroc,
+                "p": decoding.p_auroc,
+                "p_holm": p,
+                "layer": points[decoding.layer],
+            }
+            for (name, decoding), p in zip(findings.rest.items(), adjusted, strict=True)
+        },
+        "profile": [
+            {
+                "layer": point,
+                "accuracy": float(pair.by_layer[i]),
+                "auroc": float(pair.by_layer_auroc[i]),
+                **{name: float(decoding.by_layer_auroc[i]) for name, decoding in findings.rest.items()},
+            }
+            for i, point in enumerate(points)
+        ],
+    }
+
+
+def _adapter(
+    items: Items, folder: Path, before: tuple[States, Findings], after: tuple[States, Findings]
+) -> dict[str, Any]:
+    """What an adapter changes: peak, nested separation and decoding, and the cosine of the two directions by layer."""
+    import numpy as np
+
+    (states, was), (changed, now) = before, after
+    layers = states.points - 1
+    cosines = []
+    for point in was.points:
+        one, two = (s.layer(point) for s in (states, changed))
+        old, new = ((s["plain"] - s["context"]).mean(axis=0) for s in (one, two))
+        cosines.append(float(old @ new / (np.linalg.norm(old) * np.linalg.norm(new) or 1.0)))
+    return {
+        "folder": str(folder),
+        "direction": _direction(now, layers),
+        "category": _category(items, changed, now),
+        "cosine": [{"layer": point, "cosine": value} for point, value in zip(was.points, cosines, strict=True)],
+        "separation_change": now.contrasts["ambiguity"].nested - was.contrasts["ambiguity"].nested,
+        "accuracy_change": now.pair.accuracy - was.pair.accuracy,
+    }
+
+
+def _about_prompts(items: Items, prompts: PromptSet, counts: Mapping[str, Sequence[int]]) -> dict[str, Any]:
+    gaps = [n - c for n, c in zip(counts["neutral"], counts["context"], strict=True)]
+    return {
+        "mean_tokens": {condition: sum(column) / len(column) for condition, column in counts.items()},
+        "neutral_minus_context_tokens": sum(gaps) / len(gaps),
+        "neutral_off_by_more_than_two": sum(abs(gap) > 2 for gap in gaps),
+        "mismatched_from_same_category": prompts.same_primary,
+        "paraphrases_of_unknown_form": len(items) - prompts.reworded,
+    }
+
+
+def _manifest(checkpoint: Checkpoint, settings: Settings, tokenizer: Any) -> dict[str, Any]:
+    return {
+        "weights": checkpoint.fingerprint,
+        "dtype": resolve_dtype(settings.dtype),
+        "template": bool(tokenizer.chat_template),
+        "folds": settings.folds,
+        "seed": settings.seed,
+        "versions": {name: version(name) for name in ("torch", "transformers", "numpy", "scikit-learn")},
+    }
