@@ -63,7 +63,7 @@ def _print_agreement(result: Mapping[str, Any], show: int) -> None:
         )
     twice = result["both_ways"]
     click.echo(
-        f"{len(result['disagreements'])} disagreements; of {twice['values']} values that recur on an instance, the other "
+        f"{len(result['disagreements'])} disagreements; of {twice['values']} values taken, the other "
         f"grader labelled {twice['n']} both right and wrong"
     )
     for item in result["disagreements"][:show]:

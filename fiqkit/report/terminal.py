@@ -85,7 +85,10 @@ def main_table(
         width: columns of the terminal; columns that would not fit are left out.
         references: analytic rows that frame the table (`fiqkit.metrics.references`).
     """
-    table = Table(box=SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False, padding=(0, 1, 0, 0))
+    gap = 0 if width < 100 else 1
+    table = Table(
+        box=SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False, show_edge=False, padding=(0, gap, 0, 0)
+    )
     shown = [column for column in COLUMNS if column.from_width <= width]
     if len({(row["model"], row["mode"]) for row in rows}) < len(rows):
         shown.insert(0, RUN)
@@ -102,6 +105,37 @@ def main_table(
     for row in references:
         table.add_row(*(column.cell(row) for column in shown), style="dim")
     return Group(table, Text(LEGEND, style="dim"), *(Text(note, style="yellow") for note in notes(rows)))
+
+
+def comparison_table(comparisons: Sequence[Row]) -> RenderableType:
+    """Paired accuracy differences, with p corrected over the table."""
+    table = Table(
+        box=SIMPLE_HEAD, title="accuracy, paired", title_justify="left", pad_edge=False, show_edge=False, padding=(0, 1)
+    )
+    for heading in ("change", "points", "95% interval", "p", "Holm", "McNemar"):
+        table.add_column(heading, justify="left" if heading == "change" else "right", no_wrap=heading != "change")
+    for found in comparisons:
+        low, high = (f"{100 * value:+.1f}" for value in found["ci"])
+        table.add_row(
+            change_name(found),
+            f"{100 * found['difference']:+.1f}",
+            f"[{low}, {high}]",
+            *(p_value(found[name]) for name in ("p", "p_holm", "p_mcnemar")),
+        )
+    return table
+
+
+def change_name(found: Row) -> str:
+    """What is compared: two modes of a model, or two models in a mode."""
+    first, second = found["first"], found["second"]
+    if first["model"] == second["model"]:
+        return f"{second['model']}: {first['mode']} → {second['mode']}"
+    return f"{second['mode']}: {first['model']} → {second['model']}"
+
+
+def p_value(p: float) -> str:
+    """A p value to three decimals; below that, only that it is below."""
+    return "<.001" if p < 0.001 else f"{p:.3f}"
 
 
 def notes(rows: Sequence[Row]) -> list[str]:

@@ -1,0 +1,72 @@
+"""fiqkit report: tables, figures and the HTML page of recorded runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fiqkit.commands.options import FILE, json_option, print_json, store_option
+
+
+@click.command()
+@click.argument("runs", nargs=-1)
+@click.option("--format", "form", type=click.Choice(["csv", "json", "latex", "md"]), help="Instead of the table.")
+@click.option("--html", type=FILE, help="Write one self-contained page, every episode in it.")
+@click.option("--figures", type=FILE, help="Write every figure as SVG and PNG into this folder.")
+@click.option("--grader", help="Whose grades to take; by default the recorded ones of an import, else those of rules.")
+@click.option("--judge", help="Whose judgements of questions to take; by default as for --grader.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the bootstrap.")
+@store_option
+@json_option
+def command(
+    runs: tuple[str, ...],
+    form: str | None,
+    html: Path | None,
+    figures: Path | None,
+    grader: str | None,
+    judge: str | None,
+    seed: int,
+    store: Path,
+    as_json: bool,
+) -> None:
+    """Report on RUNS (ids or "last"; all of them by default)."""
+    from fiqkit.report.document import make_report
+    from fiqkit.report.formats import FORMATS
+    from fiqkit.run.store import Store
+
+    kept = Store(store)
+    try:
+        report = make_report(kept, runs, grader, judge, seed=seed)
+        if html:
+            from fiqkit.report.html import write_page
+
+            write_page(report, kept, html)
+            click.echo(f"page: {html}", err=True)
+        if figures:
+            from fiqkit.figures.gallery import save_all
+
+            written = save_all(report.material(), figures)
+            click.echo(f"figures: {len(written)} files in {figures}", err=True)
+    finally:
+        kept.close()
+    if as_json or form == "json":
+        print_json(report.numbers())
+    elif form:
+        click.echo(FORMATS[form](report), nl=False)
+    else:
+        _print(report)
+
+
+def _print(report: Any) -> None:
+    from rich.console import Console
+
+    from fiqkit.report.terminal import comparison_table, main_table
+
+    console = Console()
+    console.print(main_table(report.rows, width=console.width, references=report.references))
+    if report.comparisons:
+        console.print(comparison_table(report.comparisons))
+    for finding in report.diagnosis:
+        console.print(f"{finding['model']}: points at {finding['points_at']} ({finding['grounds']})", highlight=False)

@@ -1,0 +1,124 @@
+"""Every figure of a report, with its title and caption, drawn where there is something to draw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from fiqkit.figures import accuracy, asking, confidence
+from fiqkit.figures.style import Row, in_mode, save, styled
+from fiqkit.figures.style import asking as asking_rows
+
+# People on 50 instances of the FinInteract release, question and passage in hand (published with it).
+HUMAN = {"accuracy": 0.30, "ac1_touch": 0.68, "label": "people (n = 50)"}
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What figures are drawn from: rows of the main table with `errors`, its comparisons, a human point or None."""
+
+    rows: Sequence[Row]
+    comparisons: Sequence[Mapping[str, Any]]
+    human: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plate:
+    """One figure of the gallery: its file name, title and caption; `draw` gives None where there is nothing to show."""
+
+    name: str
+    title: str
+    caption: str
+    draw: Callable[[Material], Figure | None]
+
+
+def _asking(draw: Callable[[list[Row]], Figure]) -> Callable[[Material], Figure | None]:
+    return lambda material: draw(rows) if (rows := asking_rows(material.rows)) else None
+
+
+def _interaction(material: Material) -> list[Row]:
+    """Rows for a line chart: one mode, the one that asks where there is one."""
+    return in_mode(material.rows, "interact") or list(material.rows)[:8]
+
+
+def _lever(material: Material) -> Figure | None:
+    sides = [(c["first"]["mode"], c["second"]["mode"]) for c in material.comparisons]
+    return asking.interaction_lever(material.comparisons) if ("search", "interact") in sides else None
+
+
+PLATES = (
+    Plate(
+        "accuracy",
+        "Accuracy and default-capture",
+        "Every model in every mode. Filled: the intended answer; hollow: the default answer instead.",
+        lambda material: accuracy.accuracy_by_mode(material.rows),
+    ),
+    Plate(
+        "single_gold",
+        "The single-gold illusion",
+        "The same answers held against either gold. Where red lies right of green, a benchmark that kept only the "
+        "default answer would have called the model better by that factor.",
+        lambda material: accuracy.single_gold_illusion(material.rows),
+    ),
+    Plate(
+        "targeting",
+        "Targeting by category",
+        "Share of first questions on a true category, by primary category (after the paper's Figure 5).",
+        _asking(asking.targeting_by_category),
+    ),
+    Plate(
+        "skills",
+        "Targeting and resolution",
+        "Does the first question aim at the right category, and does the answer come out right? (Figure 6)",
+        _asking(asking.targeting_and_resolution),
+    ),
+    Plate(
+        "lever",
+        "Interaction lever",
+        "What being allowed to ask adds to search, on the same instances (Figure 7).",
+        _lever,
+    ),
+    Plate(
+        "tradeoff",
+        "Targeting against resolution",
+        "Right of the diagonal a good question did not become a right answer (Figure 8).",
+        lambda material: (
+            asking.targeting_against_resolution(rows, material.human) if (rows := asking_rows(material.rows)) else None
+        ),
+    ),
+    Plate(
+        "errors",
+        "Error budget",
+        "What every scored episode came to (Figure 10).",
+        lambda material: asking.error_budget(material.rows),
+    ),
+    Plate(
+        "calibration",
+        "Calibration",
+        "Stated confidence against accuracy in five bins; the larger the mark, the more episodes. Below the line: "
+        "over-confident.",
+        lambda material: confidence.calibration(material.rows) if confidence.stating(material.rows) else None,
+    ),
+    Plate(
+        "entropy",
+        "Accuracy against prior entropy",
+        "The more readings a question admits, the harder it should be.",
+        lambda material: accuracy.accuracy_by_entropy(_interaction(material)),
+    ),
+)
+
+
+def draw_all(material: Material) -> list[tuple[Plate, Figure]]:
+    """Every figure that has something to show."""
+    with styled():
+        drawn = [(plate, plate.draw(material)) for plate in PLATES]
+    return [(plate, figure) for plate, figure in drawn if figure is not None]
+
+
+def save_all(material: Material, folder: Path) -> list[Path]:
+    """Write every figure as SVG and PNG into a folder; returns the paths."""
+    return [path for plate, figure in draw_all(material) for path in save(figure, folder, plate.name)]

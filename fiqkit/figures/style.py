@@ -1,0 +1,136 @@
+"""How every figure looks, and how it is written: the same input gives the same bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from fiqkit.taxonomy import CATEGORIES
+
+Row = Mapping[str, Any]
+
+INK, RULE, FAINT = "#14233b", "#c9cfd8", "#eef1f5"
+# Okabe and Ito's colours, told apart by colour-blind readers too; darkened a little for paper.
+PALETTE = ("#0b5c8f", "#c8641b", "#1b8a6b", "#9c4a7c", "#7a6a12", "#4c9bc9", "#5a5f6b", "#b23a3a")
+RIGHT, WRONG = "#1b8a6b", "#b23a3a"
+MARKERS = "osD^vPX*"
+
+_STYLE: Any = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 9,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": RULE,
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.titlesize": 9.5,
+    "axes.titlelocation": "left",
+    "axes.titleweight": "bold",
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "xtick.major.width": 0.8,
+    "ytick.major.width": 0.8,
+    "grid.color": FAINT,
+    "grid.linewidth": 0.9,
+    "legend.frameon": False,
+    "legend.fontsize": 8.5,
+    "text.parse_math": False,  # a model's name may hold a dollar sign
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    "svg.fonttype": "none",
+    "svg.hashsalt": "fiqkit",
+    "pdf.fonttype": 42,
+}
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """The kit's look for whatever is drawn or written inside."""
+    with rc_context(_STYLE):
+        yield
+
+
+def canvas(width: float, height: float, **grid: Any) -> tuple[Figure, Any]:
+    """A figure of this size in inches with its axes, on an Agg canvas."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, figure.subplots(**grid)
+
+
+def svg(figure: Figure) -> str:
+    """The figure as SVG text, without date or XML prolog, so that it can stand inside a page."""
+    buffer = BytesIO()
+    with styled():
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    text = buffer.getvalue().decode()
+    return text[text.index("<svg") :]
+
+
+def save(figure: Figure, folder: Path, name: str) -> list[Path]:
+    """Write NAME.svg and NAME.png (200 dpi) into a folder; returns both paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / f"{name}.svg", folder / f"{name}.png"]
+    with styled():
+        figure.savefig(paths[0], metadata={"Date": None, "Creator": None})
+        figure.savefig(paths[1], dpi=200, metadata={"Software": None})
+    return paths
+
+
+def labels(rows: Sequence[Row]) -> list[str]:
+    """A name for each row, as short as tells them apart: model, then mode, then run."""
+    for parts in (("model",), ("model", "mode"), ("model", "mode", "run")):
+        names = [" · ".join(str(row[part]) for part in parts) for row in rows]
+        if len(set(names)) == len(names):
+            return names
+    return [f"{name} · {row['grader']}" for name, row in zip(names, rows, strict=True)]
+
+
+def in_mode(rows: Iterable[Row], mode: str) -> list[Row]:
+    """The rows of one mode."""
+    return [row for row in rows if row["mode"] == mode]
+
+
+def asking(rows: Sequence[Row]) -> list[Row]:
+    """The rows on which targeting can be shown: those of the mode `interact`, else every row with questions."""
+    return in_mode(rows, "interact") or [row for row in rows if row["ac1_touch"] is not None]
+
+
+def present_categories(rows: Iterable[Row]) -> list[str]:
+    """The categories that occur as primary in any row, in the taxonomy's order."""
+    there = {name for row in rows for name in row["by_category"]}
+    return [name for name in CATEGORIES if name in there]
+
+
+def category_title(name: str) -> str:
+    """A category's English title, broken over two lines."""
+    return CATEGORIES[name].title["en"].replace(" ", "\n")
+
+
+def percent_axis(axes: Axes, which: str, top: float = 1.0) -> None:
+    """Percentages on one axis, from 0 to `top`, with a light grid."""
+    axis, limits = (axes.xaxis, axes.set_xlim) if which == "x" else (axes.yaxis, axes.set_ylim)
+    limits(0, top)
+    axis.set_major_formatter(_as_percent)
+    axes.grid(axis=which)  # type: ignore[arg-type]
+    axis.set_tick_params(length=0)
+
+
+_as_percent: Callable[[float, float], str] = lambda value, _: f"{100 * value:g}"  # noqa: E731
+
+
+def whiskers(estimate: float, interval: Sequence[float] | None) -> list[list[float]] | None:
+    """Error-bar lengths of an interval, for `xerr` and `yerr`."""
+    if interval is None:
+        return None
+    return [[max(0.0, estimate - interval[0])], [max(0.0, interval[1] - estimate)]]
