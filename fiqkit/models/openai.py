@@ -11,8 +11,9 @@ import asyncio
 import json
 import os
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
 from fiqkit.errors import UserError
@@ -94,6 +95,17 @@ def _api_key(variable: str, card: Card) -> str:
     return os.environ[variable]
 
 
+class Child(Protocol):
+    """A server that belongs to the engine and stops with it."""
+
+    command: Sequence[str]
+    log: Path
+
+    def stop(self) -> None:
+        """Stop it and everything that it started."""
+        ...
+
+
 class OpenAIEngine:
     """One model on one or several servers, behind the engine seam.
 
@@ -116,7 +128,7 @@ class OpenAIEngine:
         adapters: Mapping[str, str] | None = None,
         extra: Mapping[str, Any] | None = None,
         seed: int = 0,
-        on_close: Callable[[], Awaitable[None]] | None = None,
+        child: Child | None = None,
     ) -> None:
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         self.name = name
@@ -132,7 +144,7 @@ class OpenAIEngine:
         self._settings = {"parallel": parallel, "extra": self._extra}
         self._served: Served | None = None
         self._surveying = asyncio.Lock()
-        self._on_close = on_close
+        self._child = child
 
     async def complete(self, request: Request) -> Completion:
         """Complete one request at the least loaded server.
@@ -233,8 +245,8 @@ class OpenAIEngine:
     async def close(self) -> None:
         """Close the connections, and the server if it is this engine's own."""
         await self._pool.close()
-        if self._on_close:
-            await self._on_close()
+        if self._child:
+            await asyncio.to_thread(self._child.stop)
 
     def describe(self) -> Mapping[str, Any]:
         """URLs (without credentials), model, server, settings. The API key is never among them."""
@@ -248,6 +260,7 @@ class OpenAIEngine:
             "first_ids": list(served.first_ids) if served else [],
             "context": self.context,
             **self._settings,
+            **({"command": list(self._child.command), "log": str(self._child.log)} if self._child else {}),
         }
 
 

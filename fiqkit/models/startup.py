@@ -1,8 +1,8 @@
 """The probe before the first episode: can this engine do what the run will ask of it?
 
-It works through the seam alone, so it holds for any engine: a plain reply, then one reply under each kind of constraint,
-with thinking on or off as the run will have it. A model that ignored the constraint would not write the word that is
-asked for here, because the prompt does not contain it.
+It works through the seam alone, so it holds for any engine: a plain reply, then one reply under each kind of
+constraint, with thinking on or off as the run will have it. A model that ignored the constraint would not write the
+word that is asked for here, because the prompt does not contain it.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ CONSTRAINTS: Mapping[str, Mapping[str, Any]] = {
     "choices": {"choices": (_WORD, f"{_WORD}-b")},
     "grammar": {"grammar": f'root ::= "{_WORD}" | "{_WORD}-b"'},
 }
-THINKING_TOKENS = 2048  # room for a reasoning model to think before the word
-PLAIN_TOKENS = 64
+_ROOM = {True: 2048, None: 512, False: 64}  # tokens by thinking mode: a reasoning model thinks before the word
 
 
 async def startup_probe(
@@ -55,12 +54,12 @@ async def startup_probe(
 
 async def _probe_mode(engine: Engine, mode: bool | None, name: str, need: Sequence[str]) -> dict[str, Any]:
     try:
-        plain = await engine.complete(_request(mode))
+        plain = await engine.complete(_request(engine, mode))
     except EngineError as error:
         raise UserError(f"{engine.name}: cannot complete a short prompt with thinking {name}: {error}") from None
     found: dict[str, Any] = {"plain": "ok", "reasoned": _reasoned(plain)}
     for kind, constraint in CONSTRAINTS.items():
-        found[kind] = await _try_constraint(engine, _request(mode, constraint))
+        found[kind] = await _try_constraint(engine, _request(engine, mode, constraint))
         if found[kind] != "ok" and kind in need:
             raise UserError(
                 f"{engine.name}: cannot keep a reply to a {kind} with thinking {name}: {found[kind]}; use another "
@@ -69,8 +68,8 @@ async def _probe_mode(engine: Engine, mode: bool | None, name: str, need: Sequen
     return found
 
 
-def _request(mode: bool | None, constraint: Mapping[str, Any] | None = None) -> Request:
-    room = PLAIN_TOKENS if mode is False else THINKING_TOKENS if mode else PLAIN_TOKENS * 4
+def _request(engine: Engine, mode: bool | None, constraint: Mapping[str, Any] | None = None) -> Request:
+    room = min(_ROOM[mode], engine.context // 2)
     return Request(messages=_PROMPT, sampling=Sampling(max_tokens=room), thinking=mode, **(constraint or {}))
 
 

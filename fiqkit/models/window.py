@@ -11,11 +11,11 @@ class Window:
     """A limit on requests in flight that follows latency as well as errors.
 
     The server's throughput follows from the time that requests take (Little's law: limit ÷ time per output token), so
-    nothing but the replies is needed. A round is `limit` replies, at least 16. The limit doubles from round to round while each
-    doubling brings at least `PAYS` of a proportional gain. The first step that does not pay is taken back; that is the
-    knee. After `REST` rounds it tries steps of an eighth under the same rule. It falls by three tenths when the server
-    says that it is overloaded, at most once a round, and when a token takes `SLOWER` times as long as it did at the
-    same limit.
+    nothing but the replies is needed. A round is `limit` replies, at least 16. The limit doubles from round to round
+    while each doubling brings at least `PAYS` of a proportional gain. The first step that does not pay is taken back;
+    that is the knee. After `REST` rounds it tries steps of an eighth under the same rule. It falls by three tenths when
+    the server says that it is overloaded, at most once a round, and when a token takes `SLOWER` times as long as it did
+    at the same limit.
 
     Attributes:
         limit: requests that may be in flight now.
