@@ -21,6 +21,7 @@ _DOMINANT = {
     "timing": (BOTH,),
     "recency": ("latest",),
     "attribution": ("parent",),
+    "scope": ("consolidated",),
 }
 
 
@@ -44,8 +45,8 @@ class Reading:
     @cached_property
     def words(self) -> frozenset[str]:
         """Content words outside the lexicon."""
-        understood = [*lexicon.find_marks(self.text), *find_years(self.text)]
-        return frozenset(word.text for word in content_words(self.text, ((u.start, u.end) for u in understood)))
+        understood = [(mark.start, mark.end) for mark in lexicon.find_marks(self.text)]
+        return frozenset(word.text for word in content_words(self.text, understood))
 
     @property
     def categories(self) -> set[str]:
@@ -83,8 +84,8 @@ _PART_ONLY = re.compile(r"(?<![a-z])(?:only|subset)(?![a-z])|仅")
 def read_interpretation(interpretation: Interpretation, question: str) -> Reading:
     """What an interpretation states, its conventions spelled out.
 
-    An entity that is the bare company is the whole company; a year alone is the full fiscal year, and the calendar year
-    too where it ends in December or names no other end.
+    An entity that is the bare company is the whole company; EBITDA is no measure of an accounting standard; a year alone
+    is the full fiscal year, and the calendar year too where it ends in December or names no other end.
     """
     fields = {name: getattr(interpretation, name) for name in FIELDS if getattr(interpretation, name)}
     reading = read_text("; ".join(fields.values()))
@@ -95,6 +96,8 @@ def read_interpretation(interpretation: Interpretation, question: str) -> Readin
         values["scope"] = frozenset({"segment" if part else "consolidated"})
     if reading.years:
         values.setdefault("span", frozenset({"year"}))
+    if "ebitda" in values.get("measure", ()):
+        values.setdefault("adjustment", frozenset({"adjusted"}))
     if values.get("span") == {"year"}:
         values["calendar"] = values.get("calendar", frozenset()) | _calendars(reading)
     return Reading(values, reading.excluded, reading.years, reading.base_years, reading.text)

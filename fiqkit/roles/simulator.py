@@ -151,9 +151,15 @@ def _judge_mark(mark: Mark, known: Knowledge) -> Part:
             return _part(not mark.negated)
         if stated or mark.value in source.excluded.get(mark.dimension, ()):
             return _part(mark.negated)
-    if mark.value in known.default.values.get(mark.dimension, ()):
+    if mark.value in known.default.values.get(mark.dimension, ()) and not _qualifies_another_measure(mark, known):
         return _part(mark.negated)
     return Part.UNSAID if mark.negated else Part.SILENT
+
+
+def _qualifies_another_measure(mark: Mark, known: Knowledge) -> bool:
+    """ "GAAP" of a default "GAAP net income" does not make an intended "diluted EPS" non-GAAP."""
+    intended, default = (reading.values.get("measure", frozenset()) for reading in (known.intended, known.default))
+    return mark.dimension in ("adjustment", "dilution", "operations") and bool(intended and default - intended)
 
 
 def _judge_years(asked: Question, known: Knowledge) -> Iterator[Part]:
@@ -205,4 +211,4 @@ def _clause_for(question: str, view: UserView) -> str | None:
     clauses = [c for c in re.split(r"[;；。]\s*|(?<=[a-z)])\.\s+|(?<=\D),\s+|，", view.context) if c.strip()]
     said = [clause.strip(" .") for clause in clauses if touched & read_text(clause).categories]
     text = "; ".join(said) if view.language == "en" else "；".join(said)
-    return text if text and not Question.of(text).names_value("") else None
+    return text if text and not Question.of(text).names_value() else None

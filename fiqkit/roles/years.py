@@ -1,9 +1,10 @@
-"""The years that a text names, and which of two is reported on: "2022 vs 2021", "FY24", "year ended January 31, 2025"."""
+"""The years that a text names, and which of two is reported on: "2022 vs 2021", "FY24", "ended January 31, 2025"."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = rf"(?P<month>{'|'.join(_MONTHS)})[a-z]{{0,6}}\.?"
@@ -58,6 +59,6 @@ def split_comparison(text: str, years: list[Year]) -> tuple[list[Year], list[Yea
     """(years reported on, years compared against): of "2022 vs 2021" the later is reported on."""
     latest = max((year.number for year in years), default=0)
     earlier = [year for year in years if year.number < latest]
-    if not earlier or not any(_COMPARES.search(text, a.end, b.start) for a, b in zip(years, years[1:], strict=False)):
+    if not earlier or not any(_COMPARES.search(text, a.end, b.start) for a, b in pairwise(years)):
         return years, []
     return [year for year in years if year.number == latest], earlier
