@@ -59,7 +59,7 @@ def grade_answer(question: str, intended: Gold, default: Gold, answer: str | Non
     if None in targets:
         return Grade(Outcome.UNSCORED, why=f"no value in the gold {intended.answer!r} or {default.answer!r}")
     wanted, other = (target for target in targets if target)
-    said = read_commitment(answer, lambda value: _misfit(value, wanted.value), question, language)
+    said = read_commitment(answer, lambda value: _misfit(value, wanted.value), question)
     if said.claim is None:
         return Grade(said.outcome or Outcome.REFUSAL, why=f"{said.rule}; golds {intended.answer} / {default.answer}")
     outcome, flags, rule = settle(said.claim, wanted, other, question)

@@ -31,13 +31,15 @@ _PATTERN = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _COMPARED = re.compile(
-    r"(?:\b(?:compared?\s+(?:to|with)|versus|vs\.?|against|relative\s+to|over|from|than(?:\s+in)?|between|since|"
+    r"(?:\b(?:compared?\s+(?:to|with)|versus|vs\.?|against|relative\s+to|(?<!year[\s-])over|from|than(?:\s+in)?|between|since|"
     r"up\s+from|down\s+from|prior\s+to)"
     r"|[较比与对]|相较于|相比于|对比)"
     r"\s*(?:the\s+)?(?:(?:prior|previous|same|full|period|of|in|fiscal|calendar|year|years|ended|quarter|FY|上年|同期)\s*){0,4}\(?$",
     re.IGNORECASE,
 )
 _JOINED = re.compile(r"^\s*(?:年?度?|[(（,，:\s]|the|of|in|for|fiscal|year|ended|ending|full|第|之|-|/){0,8}$", re.IGNORECASE)
+_ADJACENT = re.compile(r"\s+(?:in|for|during)\s+(?:(?:the|its|full|most|recent|fiscal|year|ended)\s+){0,4}|\s?[(（]\s?", re.IGNORECASE)
+_OPENS_VALUE = re.compile(r"(?:年度?|年报)?\s?[:：为]")
 _QUARTERS = {"first": "1", "second": "2", "third": "3", "fourth": "4", "一": "1", "二": "2", "三": "3", "四": "4"}
 
 
@@ -156,20 +158,42 @@ class PeriodIndex:
     """Which period of a text belongs to a place in it."""
 
     def __init__(self, text: str) -> None:
-        self.periods = [p for p in find_periods(text)]
-        self._starts = [p.span[0] for p in self.periods]
+        self._text = text
+        self._periods = [period for period in find_periods(text) if not period.compared]
+        self._starts = [period.span[0] for period in self._periods]
 
-    def beside(self, start: int, end: int, low: int, high: int) -> Period | None:
-        """The period of a value at `start:end` within `low:high`: the last one named before it, else the next after."""
-        at = bisect_right(self._starts, start)
-        for period in reversed(self.periods[max(0, at - 8) : at]):
-            if period.span[0] < low:
-                break
-            if not period.compared:
-                return period
-        for period in self.periods[at : at + 8]:
-            if period.span[1] > high:
-                break
-            if not period.compared and period.span[0] >= end:
-                return period
-        return None
+    def beside(self, places: list[tuple[int, int]], sentences: list[int]) -> list[Period | None]:
+        """The period of each place, within its sentence; places in order, `sentences` the ends of all sentences.
+
+        One that follows at once ("$5 billion in 2023", "12亿元（2023年）") goes first, then the last one before the
+        place that no earlier place has claimed, then any before it, then the next one after it.
+        """
+        found: list[Period | None] = []
+        claimed: Period | None = None
+        before = 0
+        for start, end in places:
+            at = bisect_right(sentences, start)
+            low = sentences[at - 1] if at else 0
+            high = sentences[at] if at < len(sentences) else len(self._text)
+            following = self._next(end, high)
+            if following and self._is_adjacent(end, following):
+                period: Period | None = following
+                claimed = following
+            else:
+                own = self._last(max(low, before), start)
+                period = own if own and own is not claimed else self._last(low, start) or following
+            found.append(period)
+            before = end
+        return found
+
+    def _last(self, low: int, high: int) -> Period | None:
+        at = bisect_right(self._starts, high) - 1
+        return self._periods[at] if at >= 0 and self._starts[at] >= low else None
+
+    def _next(self, low: int, high: int) -> Period | None:
+        at = bisect_right(self._starts, low - 1)
+        return self._periods[at] if at < len(self._periods) and self._periods[at].span[1] <= high else None
+
+    def _is_adjacent(self, end: int, period: Period) -> bool:
+        gap = self._text[end : period.span[0]]
+        return len(gap) < 40 and bool(_ADJACENT.fullmatch(gap)) and not _OPENS_VALUE.match(self._text, period.span[1])

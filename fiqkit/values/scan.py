@@ -14,11 +14,11 @@ from fiqkit.values.value import Value
 # Full-width forms, one character for one, so that spans stay those of the caller's text. The full-width comma
 # separates clauses and is left alone but inside a full-width number.
 _NARROW = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F) if code != 0xFF0C}
-_NARROW |= {0x3000: 0x20, 0xA0: 0x20, 0x2009: 0x20, 0x202F: 0x20, 0xFFE5: 0xA5, 0x2212: 0x2212, 0xFE63: 0x2D}
+_NARROW |= {0x3000: 0x20, 0xA0: 0x20, 0x2009: 0x20, 0x202F: 0x20, 0xFFE5: 0xA5, 0x2010: 0x2D, 0x2011: 0x2D, 0xFE63: 0x2D}
 _WIDE_COMMA = re.compile(r"(?<=[０-９])，(?=[０-９]{3})")
 
-_YEAR = re.compile(r"(?:19|20)\d\d")
-_STOCK_CODE = re.compile(r"(?:60[0135]|68[89]|00[0123]|30[01]|83\d|87\d|43\d|920)\d{3}")
+# Bare numbers that are none: years, A-share codes, anything with a leading zero.
+_NO_VALUE = re.compile(r"(?:19|20)\d\d|0\d+|(?:60[0135]|68[89]|30[01]|83\d|87\d|43\d|920)\d{3}")
 _RANGE = re.compile(r"\s?(?:-|–|—|~|～|至|到|to)\s?")
 _LIST = re.compile(r"\s?(?:and|or|和|或)\s?")
 _PER_SHARE = re.compile(r"\bEPS\b|\bper (?:[a-z]+ ){0,2}(?:share|ADS)\b|\bpar value\b|每股", re.IGNORECASE)
@@ -76,7 +76,11 @@ def find(text: str, language: str | None = None) -> list[Value]:
         if values:
             values[-1], value = _share_unit(values[-1], value, flat)
         values.append(value)
-    return [_placed(value, text, sentences, periods) for value in values]
+    spans = periods.beside([value.span for value in values], sentences)
+    return [
+        replace(value, text=text[slice(*value.span)], period=period.text if period else "")
+        for value, period in zip(values, spans, strict=True)
+    ]
 
 
 def _read(text: str, number: Number) -> Value | None:
@@ -143,7 +147,8 @@ def _tail(text: str, number: Number, start: int, head: _Head) -> _Tail:
     if unit["bps"]:
         return _Tail(match.end(), kind="points", scale=0.01)
     latin = (unit["scale"] or "").lower()
-    if latin in _ONE_LETTER and not head.currency and (unit["gap"] or latin == "t" or not number.written):
+    alone = not head.currency and not unit["currency"]
+    if latin in _ONE_LETTER and alone and (latin == "t" or not number.written or (unit["gap"] and "." not in number.written)):
         return _Tail(start)  # "5 m" is a length, "5t" a weight
     scale = units.SCALES.get(latin, 1.0) * units.CHINESE_SCALES.get(unit["zh_scale"] or "", 1.0)
     word = (unit["currency"] or "").lower()
@@ -190,9 +195,7 @@ def _is_value(number: Number, head: _Head, tail: _Tail, text: str) -> bool:
         return (united and not counted) or (number.magnitude >= 1e4 and number.end - number.start > 2)
     if united:
         return True
-    if _YEAR.fullmatch(number.written):
-        return False
-    return not _STOCK_CODE.fullmatch(number.written)
+    return not _NO_VALUE.fullmatch(number.written)
 
 
 def _fills_its_cell(text: str, start: int, end: int) -> bool:
@@ -230,15 +233,8 @@ def _share_unit(first: Value, second: Value, text: str) -> tuple[Value, Value]:
         first = replace(first, number=first.number * second.scale, step=step, scale=second.scale)
     if first.kind == "plain" and second.kind != "plain":
         first = replace(first, kind=second.kind, currency=second.currency)
+    if first.number < 0 < second.number and text[first.span[0]] not in "-−(" and _RANGE.fullmatch(gap):
+        second = replace(second, number=-second.number)  # a decline of 5% to 7%
     if second.kind == "plain" and first.kind == "currency":
         second = replace(second, kind="currency", currency=first.currency)
     return first, second
-
-
-def _placed(value: Value, text: str, sentences: list[int], periods: PeriodIndex) -> Value:
-    start, end = value.span
-    at = bisect_right(sentences, start)
-    low = sentences[at - 1] if at else 0
-    high = sentences[at] if at < len(sentences) else len(text)
-    period = periods.beside(start, end, low, high)
-    return replace(value, text=text[start:end], period=period.text if period else "")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 
-_ABOUT = r"about|approximately|approx\.?|roughly|around|nearly|almost|some|only|just|over|more|than"
+_ABOUT = r"about|approximately|approx\.?|roughly|around|nearly|almost|some|only|just|over|(?:more|less)\s+than"
 _FILL = (
-    rf"(?:\s|by\b|of\b|rate\b|rates\b|growth\b|was\b|is\b|were\b|at\b|a\b|an\b|the\b|total\b|{_ABOUT}|year-over-year\b|yoy\b|"
-    r"year-on-year\b|y/y\b|year\b|on\b|sharply\b|slightly\b|significantly\b|:|[*]|同比|环比|增长|幅度|比例|比率|率|了|约|近|大约|达到|达|"
-    r"为|额|是|将近|超过|逾|人民币|净)"
+    rf"(?:\s|by\b|of\b|rates?\b|growth\b|was\b|is\b|were\b|at\b|an?\b|the\b|total\b|{_ABOUT}|year-over-year\b|yoy\b|"
+    r"year-on-year\b|y/y\b|sharply\b|slightly\b|significantly\b|:|[*]|同比|环比|了|约|近|大约|达到?|将近|逾|超过?|人民币|"
+    r"(?:增长|增速)?(?:幅度|幅|比例|比率|率|总?额|增长|增速)(?:为|是)?)"
 )
 _FALL = (
     r"\b(?:decreas(?:ed?|es|ing)|declin(?:ed?|es|ing)|drop(?:ped|s|ping)?|fell|fall(?:en|s|ing)?|down|reduc(?:ed|tion)|shrank|"
     r"shrunk|contract(?:ed|ion)|slid|slump(?:ed)?|plung(?:ed|e)|plummet(?:ed)?|tumbled|lower|negative|minus)\b"
-    r"|下降|减少|下滑|降低|下跌|减小|回落|降幅|跌幅|缩减|萎缩|负"
+    r"|下降|减少|下滑|降低|下跌|减小|回落|缩减|萎缩|降|跌|负"
 )
 _IN_WHAT = r"(?:\s+in(?:\s+(?!from\b)[A-Za-z'’&.-]+){1,5}?(?=\s+(?:of|by|was|is)\b))?"
 _FALL_BEFORE = re.compile(rf"(?:{_FALL}){_IN_WHAT}{_FILL}{{0,12}}$", re.IGNORECASE)

@@ -11,10 +11,11 @@ _ENGLISH |= {
 }
 _MULTIPLES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 
+_NUMERAL = "|".join(sorted(_ENGLISH, key=len, reverse=True))
 _WORD = "|".join(sorted((*_ENGLISH, *_MULTIPLES, "point"), key=len, reverse=True))
 ENGLISH_NUMBER = re.compile(
-    rf"\b(?:an?[ ](?=(?:{'|'.join(_MULTIPLES)})\b)|half[ ]an?[ ](?=(?:million|billion|trillion)\b))?"
-    rf"(?:{_WORD})(?:[ -]{{1,2}}(?:and[ ])?(?:{_WORD}))*(?:[ ]and[ ]a[ ]half(?:[ ](?:million|billion|trillion))?)?\b",
+    rf"\b(?:an?[ ](?:{'|'.join(_MULTIPLES)})|half[ ]an?[ ](?:million|billion|trillion)|{_NUMERAL})"
+    rf"(?:[ -]{{1,2}}(?:and[ ])?(?:{_WORD}))*(?:[ ]and[ ]a[ ]half(?:[ ](?:million|billion|trillion))?)?\b",
     re.IGNORECASE,
 )
 

@@ -17,12 +17,13 @@ class Part(StrEnum):
     ASIDE = "aside"  # a component, a comparison, a value for reference, another measure
     VAGUE = "vague"  # only a bound
     DENIED = "denied"
+    OPERAND = "operand"  # a term of a formula or a bare number that nothing puts forward
     ASKED = "asked"  # stands in a question to the user
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A value with the part it plays, the words that label it and the period that the answer gives it."""
+    """A value with the part it plays, the words that label it (before it, or in brackets after it) and its period."""
 
     value: Value
     part: Part
@@ -31,7 +32,10 @@ class Claim:
     final: bool
 
 
-_SENTENCE = re.compile(r"[。！？!?；;\n]+|(?<![A-Z])\.(?=\s|$)")
+_SENTENCE = re.compile(
+    r"[。！？!?；;\n]+|(?<!\bInc)(?<!\bCo)(?<!\bCorp)(?<!\bLtd)(?<!\bU\.S)(?<!\bvs)(?<!\bNo)(?<!approx)\.(?=\s|$)", re.IGNORECASE
+)
+_NOTE = re.compile(r"\s*[(（][^()（）\n]{0,60}[)）]")
 _CLAUSE = re.compile(r"[,，、。；;：:\n]")
 
 _DENIED = re.compile(
@@ -45,12 +49,26 @@ _BOUND_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _BOUND_AFTER = re.compile(r"\s*(?:or\s+(?:less|more|lower|higher|above|below)\b|以上|以下|以内)", re.IGNORECASE)
-_ASIDE_BEFORE = re.compile(
-    r"(?:\bcompared?\s+(?:to|with)|\bversus|\bvs\.?|\bup\s+from|\bdown\s+from|\bfrom|\bagainst|\bdriven\s+by|\bdue\s+to|\bof\s+which|"
-    r"\bincluding|\bincludes?|\bcomprising|\bconsisting\s+of|\bcontribut(?:ed|ing)|\bfor\s+(?:reference|context|comparison)|"
-    r"\b(?:the\s+)?(?:prior|previous)[\s-]+(?:fiscal\s+)?(?:year|period|quarter)|\ba\s+year\s+(?:ago|earlier)|"
-    r"其中|包括|包含|上年同期|去年同期|同期|上年|去年|相比|较|比|供参考|作为参考|由)[^。；;\n]{0,80}$",
-    re.IGNORECASE,
+# What such a word introduces is set beside the figure: to the end of its sentence, of its clause, or right after it.
+_ASIDE_BEFORE = (
+    re.compile(
+        r"其中|供参考|作为参考|\b(?:of\s+which|driven\s+by|due\s+to|reflecting|contribut(?:ed|ing)|comprising|comprised\s+of|consisting\s+of|"
+        r"for\s+(?:reference|context|comparison))\b",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"(?:\b(?:compared?\s+(?:to|with)|versus|vs|against)\b|\b(?:prior|previous)[\s-]+(?:fiscal\s+)?(?:year|period|quarter)\b|"
+        r"上年|去年|同期|相比|较|比)(?:(?!\b(?:was|were|is|increas|decreas|declin|grew|rose|fell)|[为是]|增|减|降|升|跌)[^,，。；;：:)）\n]){0,60}$",
+        re.IGNORECASE,
+    ),
+    re.compile(r"(?:\bincluding|\bincludes?|\bfrom|包括|包含|从|由)\s*(?:about|approximately|roughly|约|人民币|\s)*$", re.IGNORECASE),
+)
+# A term of a formula, "(new - old) / old × 100"; what follows the equals sign is its result.
+_OPERAND_BEFORE = re.compile(r"(?:[×*/÷+]|\b(?:multipl(?:y|ied)|divided?)\s+by)\s*\(?\s*$|[)\]]\s*[-−–]\s*$|\w\s+[−–]\s+$", re.IGNORECASE)
+_OPERAND_AFTER = re.compile(r"\s*\)?\s*(?:[×÷]|\*(?!\*))")
+# What a bare number, without any unit, must follow to be put forward as a value.
+_STATED = re.compile(
+    r"(?:\b(?:is|was|were|of|about|approximately|roughly|at|by|to|reached|totall?ed|answer)|[:：=≈~|$]|[为是约达])\s*$", re.IGNORECASE
 )
 _FINAL = re.compile(
     r"(?:\bfinal\s+answer|\bthe\s+answer\s+is|\banswer\s*:|\bboxed|\btherefore\b|\bthus\b|\bin\s+(?:summary|conclusion)|"
@@ -61,10 +79,10 @@ _POINTS_BACK = re.compile(r"\s*[(（]?(?:this|that|these|it|the\s+(?:figure|valu
 _NO_DATA = re.compile(r"\b(?:not|no|unable|cannot|could)\b|n['’]t\b|没有|未|无法", re.IGNORECASE)
 
 
-def read_claims(answer: str, language: str | None) -> list[Claim]:
+def read_claims(answer: str) -> list[Claim]:
     """Every value of an answer as a claim, in order."""
     text = _plain(answer)
-    values = find(text, language)
+    values = find(text)
     bounds = _sentences(text)
     starts = [start for start, _ in bounds]
     claims: list[Claim] = []
@@ -72,7 +90,8 @@ def read_claims(answer: str, language: str | None) -> list[Claim]:
         sentence = bisect_right(starts, value.span[0]) - 1
         low, high = bounds[sentence]
         left = max(low, values[at - 1].span[1]) if at else low
-        label = text[left : value.span[0]]
+        note = _NOTE.match(text, value.span[1])
+        label = text[left : value.span[0]] + (note.group() if note else "")
         claims.append(
             Claim(
                 value=value,
@@ -106,9 +125,24 @@ def _part(text: str, value: Value, low: int, high: int, left: int) -> Part:
         return Part.ASKED
     if _DENIED.search(clause):
         return Part.DENIED
+    if value.kind == "plain" and not _is_stated(text, value, before):
+        return Part.OPERAND
+    if _OPERAND_BEFORE.search(before) or _OPERAND_AFTER.match(text, end):
+        return Part.OPERAND
     if _BOUND_BEFORE.search(clause) or _BOUND_AFTER.match(text, end):
         return Part.VAGUE
-    return Part.ASIDE if _ASIDE_BEFORE.search(before) else Part.MAIN
+    in_brackets = len(re.findall(r"[(（]", before)) > len(re.findall(r"[)）]", before))
+    to_sentence, to_clause, right_after = _ASIDE_BEFORE
+    aside = to_sentence.search(text, max(low, start - 200), start) or to_clause.search(before) or right_after.search(before)
+    return Part.ASIDE if in_brackets or aside else Part.MAIN
+
+
+def _is_stated(text: str, value: Value, before: str) -> bool:
+    start, end = value.span
+    line_start = text.rfind("\n", 0, start) + 1
+    line_end = text.find("\n", end)
+    rest = text[line_start:start] + text[end : len(text) if line_end < 0 else line_end]
+    return len(rest.strip()) <= 3 or value.scale != 1 or bool(_STATED.search(before))
 
 
 def _is_question(sentence: str) -> bool:
