@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from fiqkit.errors import UserError
 from fiqkit.models.engine import Request
-from fiqkit.models.gbnf import matches
+from fiqkit.models.gbnf import check
 
 AFTER_THINKING = "after-thinking"  # start symbol of a reply that follows a think block: white space may come first
 
@@ -23,7 +23,7 @@ def request_grammar(request: Request) -> str | None:
     if request.choices is not None:
         return _of_choices(request.choices)
     if request.grammar is not None:
-        matches(request.grammar, "")  # names the place of a mistake, which llama.cpp would only report on stderr
+        check(request.grammar)  # names the place of a mistake, which llama.cpp would only print
         return request.grammar
     return None
 

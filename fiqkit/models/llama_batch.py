@@ -12,34 +12,32 @@ import threading
 import time
 from bisect import bisect
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from fiqkit.models.engine import Completion, EngineError, Sampling
 from fiqkit.models.llama_native import Context, Model, Sampler
+from fiqkit.models.pending import Pending
 
 _MARK = b"</think>"
 
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """One request on its way: what it asks, what it has, and where the outcome goes.
+    """One request on its way: what it asks, what it has, and who waits for it.
 
     Attributes:
-        done: called once, from the worker's thread, with the completion or the error.
         thinks: the constraint begins only after the think block that the model writes first.
-        cancelled: set from outside; the worker lets go of the job before its next step.
     """
 
     prompt: Sequence[int]
     sampling: Sampling
     sampler: Sampler
-    done: Callable[[Completion | EngineError], None]
+    pending: Pending
     thinks: bool = False
     logprobs: bool = False
-    cancelled: bool = False
     output: list[int] = field(default_factory=list)
     text: bytes = b""
     chances: list[float] = field(default_factory=list)
@@ -149,9 +147,9 @@ class Worker:
 
     def _drop_cancelled(self) -> None:
         for slot in self._slots:
-            if slot.job and slot.job.cancelled:
+            if slot.job and slot.job.pending.cancelled:
                 self._release(slot)
-        for job in [job for job in self._waiting if job.cancelled]:
+        for job in [job for job in self._waiting if job.pending.cancelled]:
             self._waiting.remove(job)
             job.sampler.free()
 
@@ -290,7 +288,7 @@ class Worker:
             queued=job.admitted - job.submitted,
         )
         self._release(slot)
-        job.done(completion)
+        job.pending.settle(completion)
 
     def _release(self, slot: _Slot) -> None:
         """Free the slot; its cells stay for a prompt that begins alike, where sequences are kept at all."""
@@ -306,7 +304,7 @@ class Worker:
         for slot in self._slots:
             if job := slot.job:
                 self._release(slot)
-                job.done(error)
+                job.pending.settle(error)
             slot.tokens.clear()
             slot.cells.clear()
         self._context.clear()
@@ -318,8 +316,7 @@ class Worker:
                 jobs.append(job)
         for job in jobs:
             job.sampler.free()
-            if not job.cancelled:
-                job.done(error)
+            job.pending.settle(error)
 
 
 def common_prefix(first: Sequence[int], second: Sequence[int]) -> int:

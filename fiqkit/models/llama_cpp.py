@@ -20,6 +20,8 @@ from fiqkit.models.engine import Capabilities, Completion, ContextOverflow, Engi
 from fiqkit.models.grammars import AFTER_THINKING, request_grammar, start_after_thinking
 from fiqkit.models.llama_batch import Counters, Job, Room, Worker
 from fiqkit.models.llama_native import Context, Model, Sampler
+from fiqkit.models.pending import Pending
+from fiqkit.models.structured import breach
 from fiqkit.models.template import ChatTemplate, check_thinking
 from fiqkit.models.threads import choose_threads
 from fiqkit.models.weights import fingerprint, locate
@@ -123,20 +125,12 @@ class LlamaCppEngine:
             raise UserError(f"{self.name}: the llama_cpp engine takes no adapters; use engine = transformers or vllm")
         prompt, thinks = self._prompt(request)
         self._check_length(len(prompt), request.sampling.max_tokens)
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Completion] = loop.create_future()
-
-        def settle(outcome: Completion | EngineError) -> None:
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(_settle, future, outcome)
-
-        job = Job(prompt, request.sampling, self._sampler(request, thinks), settle, thinks, request.logprobs)
+        job = Job(prompt, request.sampling, self._sampler(request, thinks), Pending(), thinks, request.logprobs)
         self._worker.submit(job)
-        try:
-            return await future
-        except asyncio.CancelledError:
-            job.cancelled = True
-            raise
+        completion = await job.pending.wait()
+        if completion.finish == "stop" and (wrong := breach(request, completion.text)):
+            raise EngineError(f"{self.name}: the reply is {wrong}")
+        return completion
 
     async def count_tokens(self, messages: Sequence[Message]) -> int:
         """Prompt tokens of a chat with the template applied: exact."""
@@ -190,12 +184,3 @@ class LlamaCppEngine:
         if grammar is not None and thinks:
             return Sampler(self._model, request.sampling, start_after_thinking(grammar), AFTER_THINKING)
         return Sampler(self._model, request.sampling, grammar, "root")
-
-
-def _settle(future: asyncio.Future[Completion], outcome: Completion | EngineError) -> None:
-    if future.done():  # cancelled meanwhile
-        return
-    if isinstance(outcome, EngineError):
-        future.set_exception(outcome)
-    else:
-        future.set_result(outcome)

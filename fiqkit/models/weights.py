@@ -160,7 +160,9 @@ def _convert(card: Card, gguf: Path, target: Path) -> None:
 
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers.utils import logging
 
+    logging.disable_progress_bar()
     where, name = str(gguf.parent), gguf.name
     try:
         tokenizer = AutoTokenizer.from_pretrained(where, gguf_file=name, local_files_only=True)
