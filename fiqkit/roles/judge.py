@@ -22,6 +22,7 @@ METRIC, ENTITY, VINTAGE, RECOGNITION = "metric_definition", "entity_scope", "fil
 # Of a question that combines categories and offers a choice in none, the rarer qualifier is the point: periods are
 # named in passing, recognition never is. A document named as the source is a weaker sign than a restated figure.
 _RAREST_FIRST = (RECOGNITION, METRIC, ENTITY, VINTAGE, TEMPORAL)
+_ECHOES = ("measure", "unit")  # dimensions that a question often only repeats from the user's own
 _VERSIONS = ("first", "restated", "preliminary")
 
 _COMPANY = re.compile(
@@ -70,9 +71,9 @@ def classify_question(text: str) -> Judgement:
 def _qualifiers(asked: Question) -> dict[str, str]:
     """The words that touch each category, a measure's name left aside."""
     shown = cue("format").search(asked.text) is not None
-    evidence = {TEMPORAL: str(year.number) for year, _ in asked.years}
+    evidence = dict.fromkeys((TEMPORAL for _ in asked.years), "a year")
     for mark in asked.marks:
-        echo = mark.dimension == "measure" or (shown and mark.dimension == "comparison")
+        echo = mark.dimension in _ECHOES or (shown and mark.dimension == "comparison")
         if not echo:
             evidence[mark.category] = repr(asked.text[mark.start : mark.end])
     return evidence
@@ -83,7 +84,7 @@ def _measure_at_issue(asked: Question, alone: bool) -> str | None:
 
     That is a choice between measures, a measure given as the meaning of another word, or one that is all there is.
     """
-    named = [mark for mark in asked.marks if mark.dimension == "measure" and mark.value != "rate"]
+    named = [mark for mark in asked.marks if mark.dimension in _ECHOES and mark.value != "rate"]
     values = {mark.value for mark in named}
     words = " / ".join(repr(asked.text[mark.start : mark.end]) for mark in named)
     if len(values) > 1 or values & {ANY, "money", "volume"}:
@@ -112,7 +113,7 @@ def _is_echo(asked: Question, values: set[str]) -> bool:
 
 
 def _confirms_company(asked: Question) -> bool:
-    beside = cue("elsewhere").search(asked.text) or any(mark.dimension == "measure" for mark in asked.marks)
+    beside = cue("elsewhere").search(asked.text) or any(mark.dimension in _ECHOES for mark in asked.marks)
     return not beside and asked.confirms_a_name and _COMPANY.search(asked.text) is not None
 
 

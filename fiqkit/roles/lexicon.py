@@ -23,7 +23,8 @@ _PLAIN = str.maketrans("‘’“”‐‑‒–—−", "''\"\"------")
 _REPLY_FORM = re.compile(
     r"[(]?(?:please )?(?:answer|reply|respond)?(?: with)?[: ]*['\"]?\byes['\"]? ?(?:/|or|,) ?['\"]?no\b['\"]?"
     r"(?: ?(?:/|or|,|, or) ?['\"]?(?:i ?do ?n['o]?t know|unknown|unsure|not sure)['\"]?)?[).]?"
-    r"|[(]?请?(?:回答|回复)?[: ]*[\"']?是[\"']? ?[/或、] ?[\"']?否[\"']?(?: ?[/或、] ?[\"']?我?不(?:知道|确定|清楚)[\"']?)?[)。]?"
+    r"|[(]?请?(?:回答|回复)?[: ]*[\"']?是[\"']? ?[/或、] ?[\"']?否[\"']?"
+    r"(?: ?[/或、] ?[\"']?我?不(?:知道|确定|清楚)[\"']?)?[)。]?"
 )
 _LONGEST = 4_000  # characters of a text that are read; a clarifying question is a sentence or two
 

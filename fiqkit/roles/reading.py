@@ -84,8 +84,8 @@ _PART_ONLY = re.compile(r"(?<![a-z])(?:only|subset)(?![a-z])|仅")
 def read_interpretation(interpretation: Interpretation, question: str) -> Reading:
     """What an interpretation states, its conventions spelled out.
 
-    An entity that is the bare company is the whole company; EBITDA is no measure of an accounting standard; a year alone
-    is the full fiscal year, and the calendar year too where it ends in December or names no other end.
+    An entity that is the bare company is the whole company; EBITDA is no measure of an accounting standard; a year
+    alone is the full fiscal year, and the calendar year too where it ends in December or names no other end.
     """
     fields = {name: getattr(interpretation, name) for name in FIELDS if getattr(interpretation, name)}
     reading = read_text("; ".join(fields.values()))

@@ -23,6 +23,9 @@ from fiqkit.roles.question import Question
 from fiqkit.roles.reading import Reading, read_interpretation, read_text
 from fiqkit.roles.years import Year
 
+# "Consolidated" and "attributable to the parent" are opposed in use though they are two dimensions.
+_LEVEL = {"attribution": "scope"}
+
 
 class Part(Enum):
     """What the view makes of one part of a question."""
@@ -30,7 +33,6 @@ class Part(Enum):
     HOLDS = auto()
     CONTRADICTED = auto()
     SILENT = auto()  # the view does not tell
-    UNSAID = auto()  # nothing is proposed: a foil that the view does not know ("rather than a quarter")
 
 
 class RulesSimulator:
@@ -102,7 +104,7 @@ def reply_to(question: str, view: UserView) -> str:
     parts = set(_parts(asked, knowledge))
     if Part.CONTRADICTED in parts:
         return NO
-    return YES if parts - {Part.UNSAID} == {Part.HOLDS} else UNKNOWN
+    return YES if parts == {Part.HOLDS} else UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +138,15 @@ def _knowledge(view: UserView) -> Knowledge:
 
 
 def _parts(asked: Question, known: Knowledge) -> Iterator[Part]:
+    proposed = {(mark.dimension, mark.value) for mark in asked.marks if not mark.negated}
+    against = {_LEVEL.get(dimension, dimension) for dimension, _ in proposed}
     for mark in asked.marks:
-        if mark.value != ANY:
-            yield _judge_mark(mark, known)
+        if mark.value == ANY or (mark.negated and (mark.dimension, mark.value) in proposed):
+            continue  # "a fiscal year other than the latest fiscal year" does not rule fiscal years out
+        part = _judge_mark(mark, known)
+        foil = mark.negated and _LEVEL.get(mark.dimension, mark.dimension) in against
+        if part is not Part.SILENT or not foil:  # "the full year rather than a quarter" proposes the full year
+            yield part
     yield from _judge_years(asked, known)
     yield from _judge_words(asked, known)
 
@@ -153,7 +161,7 @@ def _judge_mark(mark: Mark, known: Knowledge) -> Part:
             return _part(mark.negated)
     if mark.value in known.default.values.get(mark.dimension, ()) and not _qualifies_another_measure(mark, known):
         return _part(mark.negated)
-    return Part.UNSAID if mark.negated else Part.SILENT
+    return Part.SILENT
 
 
 def _qualifies_another_measure(mark: Mark, known: Knowledge) -> bool:
@@ -180,7 +188,7 @@ def _judge_year(year: Year, negated: bool, stated: tuple[Year, ...]) -> Part:
 
 
 def _judge_words(asked: Question, known: Knowledge) -> Iterator[Part]:
-    """Words outside the lexicon, such as a segment's name: the intended reading's own, the default's own, or neither's."""
+    """Words outside the lexicon, such as a segment's name: the intended reading's own, the default's, or neither's."""
     for word, negated in asked.words:
         if word in known.names:
             continue
