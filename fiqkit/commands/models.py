@@ -1,0 +1,47 @@
+"""`fiqkit models`: the model cards, where each one's weights are or would be, and whether it can run here."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fiqkit.models.survey import survey
+
+
+@click.command()
+@click.option(
+    "--cards",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="TOML file of your own cards (default: FIQKIT_CARDS).",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the cards as JSON.")
+def command(cards: Path | None, as_json: bool) -> None:
+    """List the model cards and whether each can run here."""
+    rows = survey(cards)
+    if as_json:
+        click.echo(json.dumps(rows, ensure_ascii=False, indent=2))
+        return
+    _print(rows)
+
+
+def _print(rows: list[dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for heading in ("name", "engine", "size", "context", "thinking", "roles", "here"):
+        table.add_column(heading, overflow="fold")
+    for row in rows:
+        size = f"{row['bytes'] / 2**30:.2f} GiB" if row["bytes"] else ""
+        runs = "yes" if row["runs"] else "no"
+        thinking, roles = "/".join(row["thinking"]), " ".join(row["roles"])
+        table.add_row(row["name"], row["engine"], size, str(row["context"]), thinking, roles, runs)
+    Console().print(table)
+    for row in rows:
+        click.echo(f"\n{row['name']}\n  weights  {row['weights']}" + ("" if row["present"] else "  (not here)"))
+        for label, text in (("here     no: ", row["why_not"]), ("note     ", row["note"])):
+            if text:
+                click.echo(f"  {label}{text}")

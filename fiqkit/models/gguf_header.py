@@ -1,0 +1,69 @@
+"""What a GGUF file says of itself in its header, without loading it: architecture, layers, context."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from fiqkit.errors import UserError
+
+# Value type → struct code, in the order of the format's enumeration; 8 is a string and 9 an array.
+_SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+_STRING, _ARRAY = 8, 9
+_LONGEST = 1 << 27  # bytes of one string, or entries of one array, that a sound file may hold
+
+
+def read_header(path: Path) -> dict[str, Any]:
+    """Keys and values of a GGUF header; of an array only its number of entries.
+
+    Raises:
+        UserError: not a GGUF file, or one that ends within its header.
+    """
+    with path.open("rb") as stream:
+        if stream.read(4) != b"GGUF":
+            raise UserError(f"{path} is not a GGUF file; give the .gguf file of the model")
+        try:
+            version, _, count = _unpack(stream, "IQQ")
+            if version not in (2, 3):
+                raise UserError(f"{path}: GGUF version {version}; versions 2 and 3 are read")
+            return {_string(stream): _value(stream, _unpack(stream, "I")[0]) for _ in range(count)}
+        except (struct.error, UnicodeDecodeError, KeyError, OverflowError):
+            raise UserError(f"{path}: the GGUF header is cut or damaged; fetch the file again") from None
+
+
+def _unpack(stream: BinaryIO, codes: str) -> tuple[Any, ...]:
+    return struct.unpack(f"<{codes}", stream.read(struct.calcsize(f"<{codes}")))
+
+
+def _string(stream: BinaryIO) -> str:
+    return _bytes(stream).decode("utf-8")
+
+
+def _bytes(stream: BinaryIO) -> bytes:
+    (length,) = _unpack(stream, "Q")
+    content = stream.read(min(length, _LONGEST))
+    if len(content) != length:
+        raise struct.error("cut")
+    return content
+
+
+def _value(stream: BinaryIO, kind: int) -> Any:
+    if kind == _STRING:
+        return _string(stream)
+    if kind == _ARRAY:
+        return _skip_array(stream)
+    return _unpack(stream, _SCALARS[kind])[0]
+
+
+def _skip_array(stream: BinaryIO) -> int:
+    """Read past an array; its number of entries."""
+    kind, count = _unpack(stream, "IQ")
+    if count > _LONGEST:
+        raise struct.error("damaged")
+    if kind == _STRING:
+        for _ in range(count):
+            _bytes(stream)
+    else:
+        stream.seek(count * struct.calcsize(f"<{_SCALARS[kind]}"), 1)
+    return int(count)
