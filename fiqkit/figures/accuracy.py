@@ -7,7 +7,20 @@ from itertools import groupby
 
 from matplotlib.figure import Figure
 
-from fiqkit.figures.style import INK, PALETTE, RIGHT, RULE, WRONG, Row, canvas, labels, percent_axis, whiskers
+from fiqkit.figures.style import (
+    INK,
+    PALETTE,
+    RIGHT,
+    RULE,
+    WRONG,
+    Row,
+    canvas,
+    colours,
+    headroom,
+    labels,
+    percent_axis,
+    whiskers,
+)
 
 
 def accuracy_by_mode(rows: Sequence[Row]) -> Figure:
@@ -30,7 +43,7 @@ def accuracy_by_mode(rows: Sequence[Row]) -> Figure:
     axes.set_yticks([tick for tick, _ in ticks], [name for _, name in ticks])
     axes.invert_yaxis()
     axes.tick_params(axis="y", length=0)
-    percent_axis(axes, "x", 1.02)
+    percent_axis(axes, "x", 1.02, -0.012)
     axes.set_xlabel("% of episodes")
     axes.plot([], [], "o", color=INK, markersize=5, label="accuracy, 95% interval")
     axes.plot([], [], "D", color=INK, markersize=4.5, fillstyle="none", label="gave the default answer")
@@ -62,7 +75,7 @@ def single_gold_illusion(rows: Sequence[Row]) -> Figure:
     axes.tick_params(axis="y", length=0)
     axes.invert_yaxis()
     top = max((max(row["accuracy"], row["default_capture"]) for row in shown), default=1.0)
-    percent_axis(axes, "x", min(1.02, top * 1.15 + 0.02))
+    percent_axis(axes, "x", headroom([top], 0.1), -0.006)
     axes.set_xlabel("% of episodes")
     axes.plot([], [], "o", color=RIGHT, label="against the intended answer")
     axes.plot([], [], "o", color=WRONG, label="against the default answer")
@@ -75,10 +88,9 @@ def accuracy_by_entropy(rows: Sequence[Row]) -> Figure:
     figure, axes = canvas(7.2, 3.4)
     bins = list(dict.fromkeys(name for row in rows for name in row["by_h0"]))
     bins.sort(key=lambda name: float(name.split("–")[0]))
-    for index, (row, name) in enumerate(zip(rows, labels(rows), strict=True)):
+    for index, (row, name, colour) in enumerate(zip(rows, labels(rows), colours(rows), strict=True)):
         at = [(bins.index(bin_), part) for bin_, part in row["by_h0"].items() if part["accuracy"] is not None]
         shift = (index - (len(rows) - 1) / 2) * 0.06
-        colour = PALETTE[index % len(PALETTE)]
         for x, part in at:
             bars = whiskers(part["accuracy"], part["accuracy_ci"])
             axes.errorbar(x + shift, part["accuracy"], yerr=bars, color=colour, capsize=2, lw=1)
@@ -88,6 +100,7 @@ def accuracy_by_entropy(rows: Sequence[Row]) -> Figure:
     axes.set_xticks(range(len(bins)), bins)
     axes.set_xlabel("prior entropy h0, bits")
     axes.set_ylabel("accuracy, %")
-    percent_axis(axes, "y", 1.02)
+    parts = [part for row in rows for part in row["by_h0"].values()]
+    percent_axis(axes, "y", headroom(part["accuracy_ci"][1] for part in parts if part["accuracy_ci"]), -0.012)
     axes.legend(loc="upper right")
     return figure

@@ -18,6 +18,8 @@ from fiqkit.figures.style import (
     Row,
     canvas,
     category_title,
+    colours,
+    headroom,
     labels,
     percent_axis,
     present_categories,
@@ -112,10 +114,9 @@ def interaction_lever(comparisons: Sequence[Mapping[str, Any]]) -> Figure:
 def targeting_against_resolution(rows: Sequence[Row], human: Mapping[str, Any] | None = None) -> Figure:
     """Figure 8: AC@1 against accuracy, one point a model; the human baseline where the data set has one."""
     figure, axes = canvas(7.2, 3.9)
-    for index, (row, label) in enumerate(zip(rows, labels(rows), strict=True)):
+    for index, (row, label, colour) in enumerate(zip(rows, labels(rows), colours(rows), strict=True)):
         if row["ac1_touch"] is None or row["accuracy"] is None:
             continue
-        colour = PALETTE[index % len(PALETTE)]
         axes.errorbar(
             row["ac1_touch"],
             row["accuracy"],
@@ -131,12 +132,9 @@ def targeting_against_resolution(rows: Sequence[Row], human: Mapping[str, Any] |
     if human:
         axes.plot(human["ac1_touch"], human["accuracy"], "*", color=INK, markersize=13, label=human["label"], ls="none")
     axes.plot([0, 1], [0, 1], color=RULE, lw=0.9, ls=(0, (4, 3)), zorder=0)
-    axes.annotate(
-        "every well-aimed question resolved", (0.99, 0.97), ha="right", va="bottom", fontsize=7.5, color="#6b7483"
-    )
+    tops = [row["accuracy_ci"][1] for row in rows if row["accuracy_ci"]]
     percent_axis(axes, "x", 1.02)
-    percent_axis(axes, "y", 1.02)
-    axes.grid(axis="both")
+    percent_axis(axes, "y", headroom([*tops, human["accuracy"] if human else None], 0.5), -0.012)
     axes.set_xlabel("targeting: first question on a true category (AC@1), %")
     axes.set_ylabel("resolution: accuracy, %")
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
@@ -159,6 +157,7 @@ def error_budget(rows: Sequence[Row]) -> Figure:
         axes.bar_label(bars, texts, label_type="center", fontsize=7.5, color="white" if dark else INK)
         left += shares
     axes.set_yticks(range(len(rows)), [f"{row['model']} · {row['mode']}" for row in rows])
+    axes.margins(y=0.02)
     axes.invert_yaxis()
     axes.tick_params(axis="y", length=0)
     percent_axis(axes, "x", 1.0)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from fiqkit.figures.style import FAINT, INK, PALETTE, RULE, Row, canvas, percent_axis
+from fiqkit.figures.style import FAINT, INK, RULE, Row, canvas, colours, percent_axis
 
 
 def stating(rows: Sequence[Row]) -> list[Row]:
@@ -22,7 +22,7 @@ def calibration(rows: Sequence[Row]) -> Figure:
     figure, grid = canvas(7.2, 2.3 * lines, nrows=lines, ncols=columns, sharex=True, sharey=True, squeeze=False)
     for axes in grid.flat[len(shown) :]:
         axes.set_visible(False)
-    for index, (axes, row) in enumerate(zip(grid.flat, shown, strict=False)):
+    for axes, row, colour in zip(grid.flat, shown, colours(shown), strict=False):
         bins = [part for part in row["reliability"] if part["n"]]
         total = sum(part["n"] for part in bins)
         axes.fill_between([0, 1], [0, 1], 0, color=FAINT, zorder=0)
@@ -31,10 +31,11 @@ def calibration(rows: Sequence[Row]) -> Figure:
             [part["confidence"] for part in bins],
             [part["accuracy"] for part in bins],
             s=[16 + 260 * part["n"] / total for part in bins],
-            color=PALETTE[index % len(PALETTE)],
+            color=colour,
             alpha=0.85,
             lw=0,
             clip_on=False,
+            zorder=3,
         )
         axes.set_title(f"{row['model']}\n{row['mode']}", fontsize=8.5)
         axes.text(0.04, 0.95, f"ECE {row['ece']:.3f}", transform=axes.transAxes, va="top", fontsize=8, color=INK)

@@ -117,12 +117,23 @@ def category_title(name: str) -> str:
     return CATEGORIES[name].title["en"].replace(" ", "\n")
 
 
-def percent_axis(axes: Axes, which: str, top: float = 1.0) -> None:
-    """Percentages on one axis, from 0 to `top`, with a light grid."""
+def colours(rows: Sequence[Row]) -> list[str]:
+    """A colour for each row, the same for the rows of one model."""
+    models = list(dict.fromkeys(row["model"] for row in rows))
+    return [PALETTE[models.index(row["model"]) % len(PALETTE)] for row in rows]
+
+
+def headroom(values: Iterable[float | None], least: float = 0.4) -> float:
+    """The top of an axis of fractions that shows all values and some room above, never more than all of it."""
+    return min(1.02, max(least, 1.15 * max((value for value in values if value is not None), default=1.0)))
+
+
+def percent_axis(axes: Axes, which: str, top: float = 1.0, bottom: float = 0.0) -> None:
+    """Percentages on one axis, from `bottom` to `top`, with a light grid."""
     axis, limits = (axes.xaxis, axes.set_xlim) if which == "x" else (axes.yaxis, axes.set_ylim)
-    limits(0, top)
+    limits(bottom, top)
     axis.set_major_formatter(_as_percent)
-    axes.grid(axis=which)  # type: ignore[arg-type]
+    axis.grid(visible=True)
     axis.set_tick_params(length=0)
 
 
