@@ -1,0 +1,329 @@
+"""vLLM on CPU with a real (tiny) model: in this process, as a managed child, and two children as one pool.
+
+make test-vllm
+"""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("vllm")
+pytestmark = [pytest.mark.vllm, pytest.mark.timeout(900)]
+
+from fiqkit.errors import UserError
+from fiqkit.models import open_engine
+from fiqkit.models.cards import Card, find_card
+from fiqkit.models.determinism import flip_rate
+from fiqkit.models.engine import ContextOverflow, EngineError, Request, Sampling
+from fiqkit.models.openai import OpenAIEngine
+from fiqkit.models.server import open_engine as open_server
+from fiqkit.models.startup import startup_probe
+from fiqkit.models.vllm import VllmEngine
+from fiqkit.models.weights import to_transformers
+
+CONTEXT = 1024
+CARD = replace(find_card("smollm2-135m"), context=CONTEXT)
+os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")  # GiB
+os.environ.setdefault("VLLM_CPU_OMP_THREADS_BIND", "0-1")
+SERVER_ARGUMENTS = ("--dtype", "bfloat16", "--max-num-seqs", "16")
+SCHEMA = {
+    "type": "object",
+    "properties": {"action": {"enum": ["search", "answer"]}, "query": {"type": "string", "maxLength": 40}},
+    "required": ["action", "query"],
+    "additionalProperties": False,
+}
+
+
+def ask(text: str, tokens: int = 24, **more: Any) -> Request:
+    return Request(messages=[{"role": "user", "content": text}], sampling=Sampling(max_tokens=tokens), **more)
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[asyncio.Runner]:
+    with asyncio.Runner() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def engine(runner: asyncio.Runner) -> Iterator[VllmEngine]:
+    opened = open_engine(
+        CARD, engine="vllm", parallel=16, adapters=True, adapter_rank=8, arguments={"dtype": "bfloat16"}
+    )
+    assert isinstance(opened, VllmEngine)
+    yield opened
+    runner.run(opened.close())
+    runner.run(opened.close())
+
+
+# --- in process -----------------------------------------------------------------------------------------------------
+
+
+def test_completion_has_ids_and_logprobs(engine: VllmEngine, runner: asyncio.Runner) -> None:
+    request = ask("What is the capital of France?", logprobs=True)
+    completion = runner.run(engine.complete(request))
+    assert "Paris" in completion.text
+    assert completion.finish == "stop"
+    assert len(completion.output_ids) == len(completion.logprobs) == completion.output_tokens > 3
+    assert all(value <= 0 for value in completion.logprobs)
+    assert completion.prompt_tokens == len(completion.prompt_ids)
+    assert runner.run(engine.count_tokens(request.messages)) == completion.prompt_tokens
+    assert list(completion.prompt_ids).count(completion.prompt_ids[0]) < len(completion.prompt_ids)
+    assert completion.prompt_ids[0] != completion.prompt_ids[1], "one beginning"
+
+
+def test_prompt_ids_are_sent_as_they_are(engine: VllmEngine, runner: asyncio.Runner) -> None:
+    by_messages = runner.run(engine.complete(ask("Name a colour.")))
+    by_ids = runner.run(engine.complete(Request(prompt_ids=by_messages.prompt_ids, sampling=Sampling(max_tokens=24))))
+    assert (by_ids.text, by_ids.prompt_ids) == (by_messages.text, by_messages.prompt_ids)
+
+
+def test_constraints_hold(engine: VllmEngine, runner: asyncio.Runner) -> None:
+    found = runner.run(startup_probe(engine))
+    print("\nstart-up probe, in process:", found)
+    assert found["thinking=default"] == dict.fromkeys(("plain", "schema", "choices", "grammar"), "ok") | {
+        "reasoned": False
+    }
+    reply = json.loads(runner.run(engine.complete(ask("Find the revenue of Apple.", 100, schema=SCHEMA))).text)
+    assert reply["action"] in ("search", "answer")
+    assert len(reply["query"]) <= 40
+
+
+def test_a_cut_reply_is_length_and_not_checked(engine: VllmEngine, runner: asyncio.Runner) -> None:
+    completion = runner.run(engine.complete(ask("Find the revenue of Apple.", 3, schema=SCHEMA)))
+    assert (completion.finish, completion.output_tokens) == ("length", 3)
+
+
+def test_prompts_are_never_cut(engine: VllmEngine, runner: asyncio.Runner) -> None:
+    with pytest.raises(ContextOverflow, match=r"a prompt of \d+ and a reply of 24 tokens exceed the context of 1024"):
+        runner.run(engine.complete(ask("word " * 1100)))
+
+
+def test_what_the_engine_rejects_is_one_line(engine: VllmEngine, runner: asyncio.Runner) -> None:
+    with pytest.raises(UserError, match="not a JSON schema"):
+        runner.run(engine.complete(ask("x", schema={"type": "no such type"})))
+    rejected = {"type": "object", "properties": {"a": {"type": "string", "pattern": "(?<=x)y"}}, "required": ["a"]}
+    with pytest.raises(EngineError) as caught:
+        runner.run(engine.complete(ask("x", 8, schema=rejected)))
+    print("\na schema that xgrammar cannot compile:", caught.value)
+    assert "\n" not in str(caught.value)
+    assert runner.run(engine.complete(ask("Still there?"))).text
+
+
+def test_cancelling_takes_the_request_out_of_the_batch(engine: VllmEngine, runner: asyncio.Runner) -> None:
+    async def scenario() -> None:
+        task = asyncio.create_task(engine.complete(ask("Count to a thousand in words.", 900)))
+        while not engine._llm.output_processor.has_unfinished_requests():
+            await asyncio.sleep(0.01)
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        assert not engine._llm.output_processor.has_unfinished_requests()
+
+    runner.run(scenario())
+
+
+def test_adapter_changes_the_reply_and_a_zero_one_does_not(
+    engine: VllmEngine, runner: asyncio.Runner, tmp_path: Path
+) -> None:
+    request = ask("What is the capital of France?")
+    plain = runner.run(engine.complete(request))
+    zero = runner.run(engine.complete(replace(request, adapter=str(write_adapter(tmp_path / "zero", 0.0)))))
+    loud = runner.run(engine.complete(replace(request, adapter=str(write_adapter(tmp_path / "loud", 0.5)))))
+    assert zero.output_ids == plain.output_ids
+    assert loud.output_ids != plain.output_ids
+    assert runner.run(engine.complete(request)).output_ids == plain.output_ids
+
+
+def write_adapter(folder: Path, scale: float) -> Path:
+    """A rank-4 LoRA adapter on every attention output of SmolLM2 (hidden size 576, 30 layers)."""
+    import torch
+    from safetensors.torch import save_file
+
+    folder.mkdir()
+    torch.manual_seed(0)
+    weights = {}
+    for layer in range(30):
+        stem = f"base_model.model.model.layers.{layer}.self_attn.o_proj"
+        weights[f"{stem}.lora_A.weight"] = torch.randn(4, 576)
+        weights[f"{stem}.lora_B.weight"] = torch.randn(576, 4) * scale
+    save_file(weights, folder / "adapter_model.safetensors")
+    config = {"peft_type": "LORA", "task_type": "CAUSAL_LM", "r": 4, "lora_alpha": 4, "target_modules": ["o_proj"]}
+    (folder / "adapter_config.json").write_text(json.dumps(config))
+    return folder
+
+
+def test_flip_rate_and_throughput_are_measured(engine: VllmEngine, runner: asyncio.Runner) -> None:
+    requests = [ask(f"Write one sentence about the number {number}.", 32) for number in range(16)]
+    rates = runner.run(flip_rate(engine, requests))
+    print("\nflip rates, in process, bf16:", rates)
+    assert rates["requests"] == 16
+    assert rates["cold_warm"] == 0.0, "the cache changes nothing when requests come alone"
+    assert 0.0 <= rates["alone_company"] <= 1.0
+    for width in (1, 4, 16):
+        print(f"in process, {width:2} in flight: {runner.run(tokens_per_second(engine, requests, width)):.0f} tok/s")
+
+
+async def tokens_per_second(engine: Any, requests: list[Request], width: int) -> float:
+    gate = asyncio.Semaphore(width)
+
+    async def one(request: Request) -> int:
+        async with gate:
+            return (await engine.complete(request)).output_tokens
+
+    start = time.perf_counter()
+    tokens = sum(await asyncio.gather(*(one(request) for request in requests)))
+    return tokens / (time.perf_counter() - start)
+
+
+def test_a_model_that_is_none_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(UserError, match="^nothing: vLLM could not load") as caught:
+        open_engine(Card("nothing", "vllm", str(tmp_path), context=512))
+    assert "\n" not in str(caught.value)
+
+
+# --- as a child -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def served(runner: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenAIEngine]:
+    log = tmp_path_factory.mktemp("served") / "log"
+    opened = open_server(CARD, parallel=16, arguments=SERVER_ARGUMENTS, log=str(log))
+    yield opened
+    runner.run(opened.close())
+    assert "Started server process" in log.read_text()
+
+
+def test_child_serves(served: OpenAIEngine, runner: asyncio.Runner) -> None:
+    request = ask("What is the capital of France?", logprobs=True)
+    completion = runner.run(served.complete(request))
+    assert "Paris" in completion.text
+    assert served.context == CONTEXT
+    assert len(completion.output_ids) == len(completion.logprobs) == completion.output_tokens
+    assert runner.run(served.count_tokens(request.messages)) == len(completion.prompt_ids) == completion.prompt_tokens
+    described = served.describe()
+    assert described["dialect"] == "vllm"
+    assert described["first_ids"] == list(completion.prompt_ids[:8])
+    print("\nchild:", described)
+
+
+def test_child_keeps_constraints(served: OpenAIEngine, runner: asyncio.Runner) -> None:
+    found = runner.run(startup_probe(served, need=("schema", "choices", "grammar")))
+    print("\nstart-up probe, child:", found)
+    assert served.faults == {}
+
+
+def test_child_overflow_and_prompt_ids(served: OpenAIEngine, runner: asyncio.Runner) -> None:
+    with pytest.raises(ContextOverflow):
+        runner.run(served.complete(ask("word " * 1100)))
+    first = runner.run(served.complete(ask("Name a colour.", logprobs=True)))
+    again = Request(prompt_ids=first.prompt_ids, sampling=Sampling(max_tokens=24))
+    second = runner.run(served.complete(again))
+    assert (second.text, second.prompt_ids) == (first.text, first.prompt_ids)
+
+
+def test_child_throughput(served: OpenAIEngine, runner: asyncio.Runner) -> None:
+    requests = [ask(f"Write one sentence about the number {number}.", 32) for number in range(16)]
+    print("\nflip rates, child, bf16:", runner.run(flip_rate(served, requests)))
+    for width in (1, 4, 16):
+        print(f"child, {width:2} in flight: {runner.run(tokens_per_second(served, requests, width)):.0f} tok/s")
+
+
+def test_two_children_as_one_pool_and_one_is_killed(
+    served: OpenAIEngine, runner: asyncio.Runner, tmp_path: Path
+) -> None:
+    other = open_server(CARD, parallel=16, arguments=SERVER_ARGUMENTS, log=str(tmp_path / "log"))
+    urls = [served.describe()["urls"][0], other.describe()["urls"][0]]
+    pool = open_engine(Card("pool", "openai", ",".join(urls), CARD.name, context=CONTEXT), parallel=8, attempts=6)
+    requests = [ask(f"Write one sentence about the number {number}.", 16) for number in range(24)]
+
+    async def all_of_them() -> list[str]:
+        return [c.text for c in await asyncio.gather(*(pool.complete(request) for request in requests))]
+
+    try:
+        assert all(runner.run(all_of_them()))
+        logs = [Path(served.describe()["log"]), tmp_path / "log"]
+        counts = [log.read_text().count("POST /v1/chat/completions") for log in logs]
+        print("\nrequests at each of two servers:", counts)
+        assert min(counts) >= 4
+        runner.run(other.close())
+        assert all(runner.run(all_of_them())), "the other server takes over"
+        print("faults met when one of two servers was stopped:", dict(pool.faults))
+        assert set(pool.faults) <= {"unreachable", "reset"}
+    finally:
+        runner.run(pool.close())
+        runner.run(other.close())
+
+
+def test_unknown_model_on_the_server(served: OpenAIEngine, runner: asyncio.Runner) -> None:
+    wrong = open_engine(Card("w", "openai", served.describe()["urls"][0], "gpt-0"))
+    with pytest.raises(UserError, match="does not serve 'gpt-0'; it serves smollm2-135m"):
+        runner.run(wrong.complete(ask("x")))
+    runner.run(wrong.close())
+
+
+# --- killed parents -------------------------------------------------------------------------------------------------
+
+OPENER = """
+import asyncio, os, sys
+from dataclasses import replace
+from fiqkit.models import open_engine
+from fiqkit.models.cards import find_card
+if __name__ == "__main__":
+    card = replace(find_card("smollm2-135m"), context=512)
+    engine = open_engine(card, engine=sys.argv[1], parallel=2, arguments=eval(sys.argv[2]))
+    print("up", flush=True)
+    asyncio.run(asyncio.sleep(600))
+"""
+
+
+@pytest.mark.parametrize(
+    ("engine_name", "arguments"),
+    [("vllm", {"dtype": "bfloat16"}), ("vllm-server", SERVER_ARGUMENTS)],
+)
+def test_nothing_outlives_a_parent_that_is_killed(engine_name: str, arguments: object, tmp_path: Path) -> None:
+    script = tmp_path / "opener.py"
+    script.write_text(OPENER)
+    mark = f"FIQKIT_TEST_MARK={os.getpid()}-{engine_name}"
+    name, value = mark.split("=")
+    parent = subprocess.Popen(
+        [sys.executable, str(script), engine_name, repr(arguments)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, name: value, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert parent.stdout is not None
+    assert any(line == "up\n" for line in parent.stdout)
+    assert len(marked(mark)) > 1
+    parent.send_signal(signal.SIGKILL)
+    parent.wait()
+    parent.stdout.close()
+    deadline = time.monotonic() + 60
+    while marked(mark) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert marked(mark) == []
+
+
+def marked(mark: str) -> list[str]:
+    """Processes whose environment holds the mark, zombies left out."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        with suppress(OSError):
+            if entry.name.isdigit() and mark.encode() in (entry / "environ").read_bytes():
+                found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()[:200])
+    return found
+
+
+def test_weights_are_those_of_the_package() -> None:
+    assert (to_transformers(CARD) / "config.json").is_file()
