@@ -1,4 +1,4 @@
-"""A filing's file, whatever its wrapping: inline XBRL, an XBRL instance, plain HTML, or a full submission of several."""
+"""A filing as a file: inline XBRL, an XBRL instance, plain HTML, or a full submission that wraps several of them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What a reader gives: facts, text facts, passages and labels, and what it left out and why.
 
-Facts are named tuples, not dataclasses: a quarter's data set has millions, and each goes to SQLite as the row that it is.
+Facts are named tuples, not dataclasses: a data set has millions, and each goes to SQLite as the row that it is.
 """
 
 from __future__ import annotations
@@ -84,6 +84,7 @@ class Reading:
         candidates: passage id → the values asked for in a question set; kept beside the passages, never in them.
         labels: concept → the label that its taxonomy gives it.
         left_out: reason → number of facts that were not taken for it.
+        remarks: what a person should know of facts that were taken → how often it occurred.
     """
 
     facts: list[Fact] = field(default_factory=list)
@@ -93,6 +94,7 @@ class Reading:
     filings: list[Filing] = field(default_factory=list)
     labels: dict[str, str] = field(default_factory=dict)
     left_out: Counter[str] = field(default_factory=Counter)
+    remarks: Counter[str] = field(default_factory=Counter)
 
     def __bool__(self) -> bool:
         return bool(self.facts or self.texts or self.passages)
@@ -164,7 +166,7 @@ def finest(facts: Iterable[Fact]) -> tuple[list[Fact], int]:
     kept: dict[tuple[object, ...], list[Fact]] = {}
     for fact in facts:
         rows = kept.setdefault(
-            (fact.concept, fact.dims, fact.end, fact.start, fact.unit, fact.entity, fact.accession), []
+            (fact.concept, fact.dims, fact.end, fact.start, fact.unit, fact.entity, fact.accession, fact.filed), []
         )
         for place, row in enumerate(rows):
             if _agree(row, fact):

@@ -126,5 +126,5 @@ def _text(element: Any, continued: dict[str | None, Any], document: Document, re
     try:
         value = transform(form.rpartition(":")[2], value) if form else value
     except (UnknownFormat, ValueError) as error:
-        reading.left_out[f"none: text kept as displayed, {error}"] += 1
+        reading.remarks[f"text kept as displayed: {error}"] += 1
     document.texts.append(RawText(element.get("contextRef", ""), element.get("name", ""), value))

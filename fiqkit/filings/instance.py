@@ -1,4 +1,4 @@
-"""XBRL instance documents: each fact an element of its own. Tuples are refused: no filing with the SEC may hold them."""
+"""XBRL instance documents: each fact an element of its own. Tuples are refused: the SEC accepts none."""
 
 from __future__ import annotations
 

@@ -18,8 +18,10 @@ from fiqkit.records import Passage
 WORDS = 250  # of running text in a passage; a table is never cut
 
 _TEXT_NODES = etree.XPath(".//text()", smart_strings=False)
-_BLOCKS = frozenset("p div tr li h1 h2 h3 h4 h5 h6 br hr table ul ol section blockquote center title body".split())
-_SKIPPED = frozenset("header style script title head".split())
+_BLOCKS = frozenset(
+    "p div tr li h1 h2 h3 h4 h5 h6 br hr table ul ol section blockquote center title body".split()  # noqa: SIM905
+)
+_SKIPPED = frozenset("header style script title head".split())  # noqa: SIM905
 _ITEM = re.compile(r"(part\s+[iv]+\b[\s,.–—-]*)?item\s*\d{1,2}\s*[a-c]?\s*[.:–—-]?(\s|$)", re.IGNORECASE)
 _SPACE = re.compile(r"[\s\u00a0\u200b]+")
 _LONELY = re.compile(r"(?<=[($€£¥])\s*\|\s*|\s*\|\s*(?=[)%])")

@@ -190,7 +190,7 @@ def to_rows(document: Document, origin: Origin, source: str, reading: Reading) -
     kept, contradictions = finest(rows)
     reading.facts += kept
     if contradictions:
-        reading.left_out["none: duplicates that contradict each other, all kept"] += contradictions
+        reading.remarks["duplicates that contradict each other, all kept"] += contradictions
     reading.texts += _text_rows(document, name, tail, reading)
     if origin.accession:
         entity = next((row.entity for row in kept), origin.entity)

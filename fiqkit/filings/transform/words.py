@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-_SMALL = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
-).split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-_UNITS = {word: n for n, word in enumerate(_SMALL)} | {word: 10 * n for n, word in enumerate(_TENS, 2)}
+_TO_TWELVE = "zero one two three four five six seven eight nine ten eleven twelve"
+_TEENS = "thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_UNITS = {word: n for n, word in enumerate(f"{_TO_TWELVE} {_TEENS}".split())}
+_UNITS |= {word: 10 * n for n, word in enumerate(_TENS.split(), 2)}
 _UNITS |= {"a": 1, "an": 1, "fourty": 40}
 _SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _NONE = {"no", "none", "nil", "zero", "not", "any", "neither"}
@@ -20,7 +19,7 @@ _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?|\.\d+")
 
 
 def number(text: str) -> Fraction:
-    """The number that words spell: "twenty-one", "one hundred and five thousand", "no", "two and a half", "1.5 million".
+    """The number that words spell: "twenty-one", "one hundred and five thousand", "no", "two and a half".
 
     Raises:
         ValueError: a word is not part of a number.

@@ -1,0 +1,232 @@
+"""Paths in, one fact store out: plan, read in several processes, write in one, go on where the last time stopped."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import file_digest
+from pathlib import Path
+
+from fiqkit.errors import UserError
+from fiqkit.filings.exports import NotOurs
+from fiqkit.filings.fiscal import all_calendars
+from fiqkit.filings.kinds import Part, parts
+from fiqkit.filings.read import Outcome, read_part
+from fiqkit.filings.store import FactStore
+
+Progress = Callable[[str, int, int], None]  # (path just read, bytes read, bytes in all)
+
+
+@dataclass(slots=True)
+class Summary:
+    """What an ingestion read, and what it did not and why.
+
+    Attributes:
+        files: files seen; `already`: of them, those that the store held and that have not changed.
+        read: kind → number of files read now.
+        skipped: one line for each file that is none of the kit's or that another file repeats.
+        faults: one line for each file that could not be read.
+        left_out: reason → number of facts in files that were read but that were not taken.
+        remarks: what to know of facts that were taken → how often.
+    """
+
+    files: int = 0
+    already: int = 0
+    read: Counter[str] = field(default_factory=Counter)
+    facts: int = 0
+    text_facts: int = 0
+    passages: int = 0
+    skipped: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+    remarks: Counter[str] = field(default_factory=Counter)
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """A part that is to be read, and its file's identity for the journal."""
+
+    part: Part
+    size: int
+    modified: int
+    sha256: str
+    replaces: bool
+    named: bool  # given by the user, not found in a folder
+
+
+def ingest(
+    paths: Iterable[Path],
+    out: Path,
+    *,
+    jobs: int = 1,
+    entity: str | None = None,
+    name: str | None = None,
+    progress: Progress | None = None,
+    executor: Executor | None = None,
+) -> Summary:
+    """Read files and folders into the fact store at `out`; what it holds already and has not changed is not read again.
+
+    Args:
+        jobs: processes that read; one process writes. The store's content does not depend on it.
+        entity, name: the company of export tables that name none.
+        executor: reads instead of `jobs` processes of this machine, for example a Dask client's; its workers must see
+            the same paths.
+
+    Raises:
+        UserError: a path does not exist, the store cannot be written, or a reader process was killed. What was written
+            until then is whole.
+    """
+    begun = time.monotonic()
+    summary = Summary()
+    files = list(_files(paths))
+    store = FactStore(out, create=True)
+    try:
+        tasks = _plan(files, store, entity, name, summary)
+        total = sum(task.part.weight for task in tasks)
+        done = 0
+        with _outcomes(tasks, jobs, executor) as outcomes:
+            for task, outcome in zip(tasks, outcomes, strict=True):
+                _take(task, outcome, store, summary)
+                done += task.part.weight
+                if progress:
+                    progress(task.part.path, done, total)
+        if tasks:
+            store.finish(all_calendars(store))
+    finally:
+        store.close()
+    summary.seconds = time.monotonic() - begun
+    return summary
+
+
+def _files(paths: Iterable[Path]) -> Iterator[tuple[Path, bool]]:
+    """(file, was it named) in a stable order; a folder gives what it holds, hidden files and stores left out."""
+    for path in paths:
+        if path.is_dir():
+            inside = (p for p in sorted(path.rglob("*")) if p.is_file() and not p.name.startswith("."))
+            yield from ((Path(os.path.normpath(p)), False) for p in inside)
+        elif path.exists():
+            yield Path(os.path.normpath(path)), True
+        else:
+            raise UserError(f"{path}: no such file or folder; check the path")
+
+
+def _plan(
+    files: Iterable[tuple[Path, bool]], store: FactStore, entity: str | None, name: str | None, summary: Summary
+) -> list[_Task]:
+    """The parts that are still to be read; what need not be is noted in the summary."""
+    tasks: list[_Task] = []
+    seen: dict[str, str] = {}
+    for path, named in dict.fromkeys(files):
+        summary.files += 1
+        try:
+            stat = path.stat()
+            found = parts(path, entity, name)
+            known = store.known(str(path))
+            unchanged = known and all((k["size"], k["modified"]) == (stat.st_size, stat.st_mtime_ns) for k in known)
+            digest = known[0]["sha256"] if unchanged else _digest(path)
+        except NotOurs as error:
+            (summary.faults if named else summary.skipped).append(str(error))
+            continue
+        except UserError as error:
+            summary.faults.append(str(error))
+            continue
+        key = str(path)
+        same = [line for line in known if line["sha256"] == digest]
+        twin = seen.setdefault(digest, key) if seen.get(digest, key) != key else store.same_content(digest, key)
+        if twin and not same:
+            summary.skipped.append(f"{path}: the same bytes as {twin}")
+            continue
+        seen[digest] = key
+        done = {line["part"] for line in same}
+        wanted = [part for part in found if part.part not in done]
+        summary.already += not wanted
+        for part in wanted:
+            replaces = bool(known) and not same and part is wanted[0]
+            tasks.append(_Task(part, stat.st_size, stat.st_mtime_ns, digest, replaces, named))
+    return tasks
+
+
+def _digest(path: Path) -> str:
+    try:
+        with path.open("rb") as stream:
+            return file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error}); check its permissions") from error
+
+
+def _take(task: _Task, outcome: Outcome, store: FactStore, summary: Summary) -> None:
+    """Write one outcome, or note why there is nothing to write."""
+    reading = outcome.reading
+    if reading is None:
+        (summary.faults if outcome.ours or task.named else summary.skipped).append(outcome.error)
+        return
+    store.add(
+        task.part,
+        reading,
+        size=task.size,
+        modified=task.modified,
+        sha256=task.sha256,
+        replaces=task.replaces,
+    )
+    summary.read[task.part.kind] += 1
+    summary.facts += len(reading.facts)
+    summary.text_facts += len(reading.texts)
+    summary.passages += len(reading.passages)
+    summary.left_out.update(reading.left_out)
+    summary.remarks.update(reading.remarks)
+
+
+@contextmanager
+def _outcomes(tasks: list[_Task], jobs: int, executor: Executor | None) -> Iterator[Iterator[Outcome]]:
+    """The outcomes of the tasks in their order, read ahead by a bounded number of parts."""
+    jobs = min(jobs, len(tasks))
+    if executor is not None:
+        yield _ahead(tasks, executor, 2 * (os.cpu_count() or 1))
+    elif jobs <= 1:
+        yield (read_part(task.part) for task in tasks)
+    else:
+        context = multiprocessing.get_context("spawn")
+        pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_worker)
+        try:
+            yield _ahead(tasks, pool, 2 * jobs)
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _ahead(tasks: list[_Task], executor: Executor, window: int) -> Iterator[Outcome]:
+    waiting: deque[Future[Outcome]] = deque()
+    todo = iter(tasks)
+    try:
+        for task in todo:
+            waiting.append(executor.submit(read_part, task.part))
+            if len(waiting) >= window:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    except BrokenProcessPool as error:
+        raise UserError(
+            "a reader process was killed, perhaps for want of memory; what was read is kept: go on with --jobs 1"
+        ) from error
+
+
+def _worker() -> None:
+    """A reader process ends at once on Ctrl-C, and with its parent, whatever ends that."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    parent = multiprocessing.parent_process()
+
+    def follow() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()

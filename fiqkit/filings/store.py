@@ -1,0 +1,244 @@
+"""The fact store: one SQLite file with the facts, the texts, the passages, and the journal of the files they came from.
+
+A part of a file is written in one transaction together with its line in the journal, so a store that a killed process
+leaves behind is whole and says what it holds.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import astuple, fields
+from pathlib import Path
+from typing import Any
+
+from sqlite_utils import Database
+
+from fiqkit.errors import UserError
+from fiqkit.filings.fact import Reading
+from fiqkit.filings.kinds import Part
+from fiqkit.records import Passage
+
+_VERSION = 1  # of the tables below; a store of another version is refused
+
+_SCHEMA = """
+CREATE TABLE files (
+    file INTEGER PRIMARY KEY,
+    path TEXT NOT NULL,
+    part TEXT NOT NULL,          -- which share of the file; empty for the whole
+    kind TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    modified INTEGER NOT NULL,   -- mtime in nanoseconds
+    sha256 TEXT NOT NULL,
+    facts INTEGER NOT NULL,
+    text_facts INTEGER NOT NULL,
+    passages INTEGER NOT NULL,
+    left_out TEXT NOT NULL,      -- JSON: reason to number of facts not taken
+    remarks TEXT NOT NULL,       -- JSON: what to know of facts that were taken
+    UNIQUE (path, part)
+);
+CREATE TABLE facts (
+    entity TEXT,                 -- CIK without leading zeros, or six-digit stock code
+    name TEXT,
+    concept TEXT NOT NULL,
+    value NUMERIC NOT NULL,
+    unit TEXT,
+    decimals TEXT,               -- power of ten the value is exact to; INF when exact
+    start TEXT,                  -- null for an instant
+    end TEXT NOT NULL,
+    dims TEXT NOT NULL,          -- JSON object, axis to member, sorted keys
+    form TEXT,
+    accession TEXT,
+    filed TEXT,
+    source TEXT NOT NULL,        -- inline, instance, companyfacts, fsds or export
+    copies INTEGER NOT NULL,     -- how often the filing states it, at whatever precision
+    file INTEGER NOT NULL REFERENCES files(file)
+);
+CREATE TABLE text_facts (
+    entity TEXT,
+    name TEXT,
+    concept TEXT NOT NULL,
+    value TEXT NOT NULL,
+    start TEXT,
+    end TEXT NOT NULL,
+    dims TEXT NOT NULL,
+    form TEXT,
+    accession TEXT,
+    filed TEXT,
+    source TEXT NOT NULL,
+    file INTEGER NOT NULL REFERENCES files(file)
+);
+CREATE TABLE passages (
+    passage_id TEXT NOT NULL,
+    text TEXT NOT NULL,
+    company TEXT,
+    ticker TEXT,
+    form TEXT,
+    filed TEXT,
+    period TEXT,
+    language TEXT NOT NULL,
+    source TEXT,
+    candidates TEXT,             -- JSON list of question and value, for question sets; never indexed or shown
+    file INTEGER NOT NULL REFERENCES files(file)
+);
+CREATE TABLE filings (
+    accession TEXT PRIMARY KEY,
+    entity TEXT,
+    name TEXT,
+    form TEXT,
+    period TEXT,
+    filed TEXT
+);
+CREATE TABLE labels (concept TEXT PRIMARY KEY, label TEXT NOT NULL);
+CREATE TABLE fiscal_periods (
+    entity TEXT NOT NULL,
+    kind TEXT NOT NULL,          -- year or quarter
+    start TEXT NOT NULL,
+    end TEXT NOT NULL,
+    facts INTEGER NOT NULL       -- how many facts attest it
+);
+-- Per fact, every version by filing date. A filing that two sources hold counts once, at its finest.
+CREATE VIEW versions AS
+SELECT *, row_number() OVER (PARTITION BY entity, concept, unit, dims, start, end ORDER BY filed, accession) AS version,
+    count(*) OVER (PARTITION BY entity, concept, unit, dims, start, end) AS versions
+FROM (
+    SELECT f.entity, f.concept, f.unit, f.dims, f.start, f.end, f.name, f.value, f.decimals, f.form, f.accession,
+        coalesce(f.filed, g.filed) AS filed, f.source,
+        max(CASE f.decimals WHEN 'INF' THEN 99 ELSE cast(coalesce(f.decimals, -99) AS INTEGER) END) AS fineness
+    FROM facts f LEFT JOIN filings g USING (accession)
+    GROUP BY f.entity, f.concept, f.unit, f.dims, f.start, f.end, coalesce(f.accession, f.file || ' ' || f.value)
+);
+"""
+
+# Built after the first load, when a whole index is cheaper than an entry a row.
+_INDEXES = """
+CREATE INDEX IF NOT EXISTS facts_by_entity ON facts(entity, concept, unit, dims, start, end);
+CREATE INDEX IF NOT EXISTS facts_by_accession ON facts(accession);
+CREATE INDEX IF NOT EXISTS facts_by_file ON facts(file);
+CREATE INDEX IF NOT EXISTS text_facts_by_entity ON text_facts(entity, concept);
+CREATE INDEX IF NOT EXISTS text_facts_by_file ON text_facts(file);
+CREATE INDEX IF NOT EXISTS passages_by_id ON passages(passage_id);
+CREATE INDEX IF NOT EXISTS passages_by_file ON passages(file);
+CREATE INDEX IF NOT EXISTS fiscal_periods_by_entity ON fiscal_periods(entity, kind, end);
+"""
+
+_FACT = "INSERT INTO facts VALUES (" + ",".join("?" * 15) + ")"
+_TEXT = "INSERT INTO text_facts VALUES (" + ",".join("?" * 12) + ")"
+_PASSAGE = "INSERT INTO passages VALUES (" + ",".join("?" * 11) + ")"
+_FILE = "INSERT INTO files VALUES (" + ",".join("?" * 12) + ")"
+_FILING = """INSERT INTO filings VALUES (?,?,?,?,?,?) ON CONFLICT (accession) DO UPDATE SET
+    entity = coalesce(entity, excluded.entity), name = coalesce(name, excluded.name),
+    form = coalesce(form, excluded.form), period = coalesce(period, excluded.period),
+    filed = coalesce(filed, excluded.filed)"""
+_LABEL = "INSERT OR IGNORE INTO labels VALUES (?,?)"
+
+
+class FactStore:
+    """An open fact store. One writer at a time; any number of readers beside it (WAL)."""
+
+    def __init__(self, path: Path, *, create: bool = False) -> None:
+        """Open the store at `path`.
+
+        Raises:
+            UserError: no store there and `create` is false, not a store of this version, or not writable.
+        """
+        self.path = path
+        if not create and not path.exists():
+            raise UserError(f"{path}: no fact store there; make one with `fiqkit ingest PATH… --out {path}`")
+        try:
+            self.db = Database(sqlite3.connect(path, isolation_level=None))
+            self.conn: sqlite3.Connection = self.db.conn
+            for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "busy_timeout=10000", "cache_size=-65536"):
+                self.conn.execute(f"PRAGMA {pragma}")
+            self._check_version(create)
+        except sqlite3.Error as error:
+            raise UserError(f"{path}: cannot be used as a fact store ({error}); name another file") from error
+
+    def _check_version(self, create: bool) -> None:
+        version = self.conn.execute("PRAGMA user_version").fetchone()[0]
+        if version == 0 and create and not self.db.table_names():
+            self.conn.executescript(f"BEGIN;{_SCHEMA}PRAGMA user_version={_VERSION};COMMIT;")
+        elif version != _VERSION or "facts" not in self.db.table_names():
+            raise UserError(f"{self.path}: not a fact store of this version of fiqkit; name another file")
+
+    def close(self) -> None:
+        """Close the file. Safe to call twice."""
+        self.conn.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """BEGIN … COMMIT, or ROLLBACK when the block raises; a full disk becomes a `UserError`."""
+        try:
+            self.conn.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self.conn.execute("COMMIT")
+            except BaseException:
+                if self.conn.in_transaction:
+                    self.conn.execute("ROLLBACK")
+                raise
+        except sqlite3.OperationalError as error:
+            raise UserError(
+                f"{self.path}: cannot be written ({error}); what it holds is whole, give the command again once mended"
+            ) from error
+
+    # --- the journal ------------------------------------------------------------------------------------------------
+
+    def known(self, path: str) -> list[dict[str, Any]]:
+        """The journal's lines of a file, one a part."""
+        return list(self.db.query("SELECT part, size, modified, sha256 FROM files WHERE path=?", (path,)))
+
+    def same_content(self, sha256: str, path: str) -> str | None:
+        """Another file that was read with the same bytes."""
+        row = self.conn.execute("SELECT path FROM files WHERE sha256=? AND path<>? LIMIT 1", (sha256, path)).fetchone()
+        return row[0] if row else None
+
+    def touch(self, path: str, modified: int) -> None:
+        """Note a new modification time of a file whose bytes are the same."""
+        with self.transaction():
+            self.conn.execute("UPDATE files SET modified=? WHERE path=?", (modified, path))
+
+    def forget(self, path: str) -> None:
+        """Drop all that came from a file, inside the transaction that is open."""
+        for table in ("facts", "text_facts", "passages"):
+            self.conn.execute(f"DELETE FROM {table} WHERE file IN (SELECT file FROM files WHERE path=?)", (path,))
+        self.conn.execute("DELETE FROM files WHERE path=?", (path,))
+
+    def add(
+        self, part: Part, reading: Reading, *, size: int, modified: int, sha256: str, replaces: bool = False
+    ) -> None:
+        """Write a part's reading and its line in the journal, in one transaction; `replaces` drops the file's old rows."""
+        with self.transaction():
+            if replaces:
+                self.forget(part.path)
+            file = self.conn.execute("SELECT coalesce(max(file), 0) + 1 FROM files").fetchone()[0]
+            counts = (len(reading.facts), len(reading.texts), len(reading.passages))
+            notes = (json.dumps(n, ensure_ascii=False) for n in (reading.left_out, reading.remarks))
+            self.conn.execute(_FILE, (file, part.path, part.part, part.kind, size, modified, sha256, *counts, *notes))
+            self.conn.executemany(_FACT, ((*fact, file) for fact in reading.facts))
+            self.conn.executemany(_TEXT, ((*text, file) for text in reading.texts))
+            self.conn.executemany(_PASSAGE, _passages(reading, file))
+            self.conn.executemany(_FILING, reading.filings)
+            self.conn.executemany(_LABEL, reading.labels.items())
+
+    def passages(self) -> Iterator[Passage]:
+        """The filings' own text, in the order in which it was read; streamed."""
+        columns = ",".join(field.name for field in fields(Passage))
+        for row in self.conn.execute(f"SELECT {columns} FROM passages ORDER BY rowid"):
+            yield Passage(*row)
+
+    def finish(self, periods: Iterable[tuple[Any, ...]]) -> None:
+        """Build the indexes and replace the fiscal calendar."""
+        with self.transaction():
+            for statement in filter(str.strip, _INDEXES.split(";")):
+                self.conn.execute(statement)
+            self.conn.execute("DELETE FROM fiscal_periods")
+            self.conn.executemany("INSERT INTO fiscal_periods VALUES (?,?,?,?,?)", periods)
+
+
+def _passages(reading: Reading, file: int) -> Iterator[tuple[Any, ...]]:
+    for passage in reading.passages:
+        candidates = reading.candidates.get(passage.passage_id)
+        yield *astuple(passage), json.dumps(candidates, ensure_ascii=False) if candidates else None, file
