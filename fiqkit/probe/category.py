@@ -14,7 +14,7 @@ from fiqkit.probe.ridge import NestedRidge, accuracy, auroc
 
 MOST_SHUFFLES = 500  # label sets that a decoder is refitted on; p is then resolved to .002
 FEWEST = 4  # items that a category must have, in at least two folds, to be decoded against the rest
-DRAWS = 30  # size-matched samples
+DRAWS = 20  # size-matched samples
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import Any
 
 from fiqkit.errors import MissingExtra, UserError
 from fiqkit.models.cards import Card, all_cards, find_card
+from fiqkit.models.threads import choose_threads
 from fiqkit.models.weights import cache_folder, fingerprint, to_transformers, would_be
 
 DTYPES = ("auto", "f32", "bf16", "fp16", "4bit")
@@ -192,7 +193,10 @@ def load_model(checkpoint: Checkpoint, dtype: str) -> Any:
     """
     import torch
     from transformers import AutoModelForCausalLM, BitsAndBytesConfig
+    from transformers.utils import logging
 
+    logging.disable_progress_bar()
+    torch.set_num_threads(choose_threads())
     torch_dtype = {"f32": torch.float32, "fp16": torch.float16}.get(dtype, torch.bfloat16)
     options: dict[str, Any] = {"dtype": torch_dtype, "local_files_only": True}
     if dtype == "4bit":

@@ -1,0 +1,93 @@
+"""Tiny checkpoints of every supported architecture and a small set of instances."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from fiqkit.records import Instance, Interpretation
+
+TEMPLATE = (
+    "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+SIZE = {"vocab_size": 320, "hidden_size": 32, "num_hidden_layers": 4, "num_attention_heads": 4}
+SIZE |= {"num_key_value_heads": 2, "head_dim": 8, "max_position_embeddings": 1024, "tie_word_embeddings": True}
+DENSE = {**SIZE, "intermediate_size": 48}
+EXPERTS = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 16}
+LINEAR = {"linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 8, "linear_value_head_dim": 8}
+SHARED = {**EXPERTS, "shared_expert_intermediate_size": 16}
+ARCHITECTURES = {
+    "qwen3": ("Qwen3Config", "Qwen3ForCausalLM", DENSE),
+    "qwen3_moe": ("Qwen3MoeConfig", "Qwen3MoeForCausalLM", {**DENSE, **EXPERTS}),
+    "qwen3_5": ("Qwen3_5TextConfig", "Qwen3_5ForCausalLM", {**DENSE, **LINEAR}),
+    "qwen3_next": ("Qwen3NextConfig", "Qwen3NextForCausalLM", {**DENSE, **SHARED, **LINEAR}),
+    "llama": ("LlamaConfig", "LlamaForCausalLM", DENSE),
+}
+
+
+def make_checkpoint(folder: Path, architecture: str, template: str | None = TEMPLATE, **config: object) -> Path:
+    """A randomly initialised checkpoint with a byte-level tokenizer."""
+    import torch
+    import transformers
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+    config_class, model_class, size = ARCHITECTURES[architecture]
+    torch.manual_seed(0)
+    made = getattr(transformers, model_class)(getattr(transformers, config_class)(**{**size, **config}))
+    for parameter in made.parameters():  # the usual initialisation is too small for layers to differ
+        if parameter.dim() > 1:
+            torch.nn.init.normal_(parameter, std=0.2)
+    made.save_pretrained(folder)
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    byte_level = Tokenizer(models.BPE(vocab={char: i for i, char in enumerate(alphabet)}, merges=[]))
+    byte_level.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    byte_level.decoder = decoders.ByteLevel()
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=byte_level, eos_token="<|im_end|>", pad_token="<|endoftext|>", bos_token="<|im_start|>"
+    )
+    tokenizer.chat_template = template
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+_READINGS = {
+    ("entity_scope", "en"): ("What was {c}'s net income?", "Attributable to shareholders of the parent, not {n} others."),
+    ("metric_definition", "en"): ("What were {c}'s adjusted earnings?", "Exclude {n} non-recurring items; use non-GAAP."),
+    ("entity_scope", "zh"): ("{c}的净利润是多少？", "口径：归属于母公司股东，{n}年度。"),
+    ("metric_definition", "zh"): ("{c}的业绩是多少？", "扣除非经常性损益后的口径，共{n}项。"),
+    ("temporal_scope", "en"): ("How much did {c} sell?", "For the quarter, week {n}, not the full year."),
+    ("temporal_scope", "zh"): ("{c}卖了多少？", "仅限第{n}季度。"),
+}
+
+
+def make_instances(companies: int = 12) -> list[Instance]:
+    """Two or three instances a company; categories and languages alternate so that neither tells the other."""
+    found = []
+    for number in range(companies):
+        language = "zh" if number % 2 else "en"
+        kinds = ["entity_scope", "metric_definition", *(["temporal_scope"] if number % 3 == 0 else [])]
+        for kind in kinds:
+            question, context = _READINGS[kind, language]
+            company = f"第{number}公司" if language == "zh" else f"Company{number} Inc."
+            found.append(
+                Instance(
+                    instance_id=f"i{len(found)}",
+                    question=question.format(c=company),
+                    context=context.format(n=number + 2),
+                    answer="1",
+                    default_answer="2",
+                    intended_interpretation=Interpretation(entity="parent"),
+                    default_interpretation=Interpretation(entity="group"),
+                    categories=(kind,),
+                    h0=1.0,
+                    language=language,
+                    company=company,
+                )
+            )
+    return found
+
+
+def edit_json(path: Path, **changes: object) -> None:
+    """Change some keys of a JSON file."""
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
