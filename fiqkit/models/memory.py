@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -25,6 +26,8 @@ _WORKING = 256 * 2**20
 _LLAMA_POOL = 32768  # default cells of the llama_cpp engine for all its requests
 _BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 _SMALLEST_CONTEXT = 2048
+_RESERVING = ("vllm", "vllm-server")
+_VLLM_SHARE = 0.9  # of a GPU, where no `gpu_memory` is set
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +51,11 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Bytes that are free now: main memory, and the GPUs together."""
+    """Bytes that are free now: main memory, and the GPUs together; what the GPUs hold in all, and how many they are."""
 
     ram: int
-    gpu: int
+    gpu: int = 0
+    gpu_total: int = 0
     gpus: int = 0
 
 
@@ -157,16 +161,27 @@ def _need(card: Card, roles: tuple[str, ...], settings: Mapping[str, Any], adapt
     if card.engine == "transformers":
         width = _BYTES.get(settings.get("dtype", "auto"), 2 if place == "gpu" else 4)
         weights = facts.values * width if facts.values else facts.bytes
-    return Need(
+    per_token = 2 * facts.layers * facts.kv_heads * facts.head_dim * width
+    need = Need(
         name=card.name,
         roles=roles,
         place=place,
         weights=weights,
-        cache=2 * facts.layers * facts.kv_heads * facts.head_dim * width * tokens,
+        cache=per_token * tokens,
         adapters=adapters if card.engine != "llama_cpp" else 0,
         working=weights // 20 + _WORKING,
         tokens=tokens,
     )
+    if place == "gpu" and card.engine in _RESERVING and per_token:
+        spare = max(0, _reserved(settings, here) - need.total) // per_token
+        need = replace(need, cache=need.cache + spare * per_token, tokens=tokens + spare)
+    return need
+
+
+def _reserved(settings: Mapping[str, Any], here: Machine) -> int:
+    """Bytes that vLLM takes at its start, whatever the model: its share of each GPU that it runs on."""
+    share = float(settings.get("gpu_memory", _VLLM_SHARE))
+    return int(share * here.gpu_total * min(1.0, int(settings.get("tensor_parallel", 1)) / here.gpus))
 
 
 def _llama_tokens(context: int, settings: Mapping[str, Any]) -> int:
@@ -258,10 +273,12 @@ def _of_folder(path: Path, size: int, card: Card) -> WeightFacts:
 
 
 def _advice(cards: Sequence[tuple[str, Card]], settings: Mapping[str, Any], adapters: int, here: Machine) -> str:
-    """Smaller settings of the same models that fit; failing that, cards that do."""
+    """Shares or smaller settings with which the same models fit; failing that, cards that do."""
+    if shares := _shares(cards, settings, adapters, here):
+        return shares
     context = min((settings.get("context") or card.context for _, card in cards), default=0)
     while context >= _SMALLEST_CONTEXT:
-        smaller = {**settings, "context": context, "parallel": 1, "pool": context}
+        smaller = {**settings, "context": context, "parallel": 1, "pool": context, "gpu_memory": 0.0}
         if (tried := Plan(_needs(cards, smaller, adapters, here), here)).fits:
             size = tried.required("gpu") + tried.required("ram")
             return f"would fit: context {context}, parallel 1 ({_gib(size)})"
@@ -271,15 +288,27 @@ def _advice(cards: Sequence[tuple[str, Card]], settings: Mapping[str, Any], adap
     return f"would fit one at a time: {', '.join(names)}" if names else "no card fits; use a server (engine openai)"
 
 
+def _shares(cards: Sequence[tuple[str, Card]], settings: Mapping[str, Any], adapters: int, here: Machine) -> str:
+    """The share of the GPU that each vLLM model needs at least, where these fit together."""
+    least = Plan(_needs(cards, {**settings, "gpu_memory": 0.0}, adapters, here), here)
+    engines = {card.name: card.engine for _, card in cards}
+    reserving = [need for need in least.needs if need.place == "gpu" and engines[need.name] in _RESERVING]
+    if not least.fits or not reserving:
+        return ""
+    shares = [f"{need.name} {math.ceil(100 * need.total / here.gpu_total) / 100:.2f}" for need in reserving]
+    return f"would fit: gpu_memory of at least {', '.join(shares)} in their cards"
+
+
 def _fits_alone(card: Card, here: Machine) -> bool:
-    smallest = {"context": _SMALLEST_CONTEXT, "parallel": 1, "pool": _SMALLEST_CONTEXT}
+    smallest = {"context": _SMALLEST_CONTEXT, "parallel": 1, "pool": _SMALLEST_CONTEXT, "gpu_memory": 0.0}
     return Plan(_needs([("model", card)], smallest, 0, here), here).fits
 
 
 def this_machine() -> Machine:
     """Main memory that is free within the container's limit, and free GPU memory where there is a GPU."""
-    free = _gpu_free()
-    return Machine(min(_ram_available(), _container_available()), sum(free), len(free))
+    gpus = _gpu_memory()
+    ram = min(_ram_available(), _container_available())
+    return Machine(ram, sum(free for free, _ in gpus), sum(total for _, total in gpus), len(gpus))
 
 
 def _ram_available() -> int:
@@ -306,15 +335,15 @@ def _has_driver() -> bool:
     return Path("/proc/driver/nvidia/version").exists() or Path("/dev/nvidiactl").exists()
 
 
-def _gpu_free() -> list[int]:
-    """Free bytes of each GPU; asks torch only where there is a driver, since its import takes seconds."""
+def _gpu_memory() -> list[tuple[int, int]]:
+    """Free and total bytes of each GPU; asks torch only where there is a driver, since its import takes seconds."""
     if not _has_driver():
         return []
     import torch
 
     if not torch.cuda.is_available():
         return []
-    return [torch.cuda.mem_get_info(i)[0] for i in range(torch.cuda.device_count())]
+    return [torch.cuda.mem_get_info(i) for i in range(torch.cuda.device_count())]
 
 
 def _uses_gpu(card: Card) -> bool:
