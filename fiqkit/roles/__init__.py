@@ -30,7 +30,7 @@ JUDGES: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
 }
 
 
-def simulator(name: str, engine: Engine | None = None, seed: int = 0) -> Simulator:
+def open_simulator(name: str, engine: Engine | None = None, seed: int = 0) -> Simulator:
     """The user simulator of this kind: rules, noisy, free-form or llm.
 
     Raises:
@@ -39,7 +39,7 @@ def simulator(name: str, engine: Engine | None = None, seed: int = 0) -> Simulat
     return _build("simulator", SIMULATORS, name, engine, seed)
 
 
-def grader(name: str, engine: Engine | None = None, seed: int = 0) -> Grader:
+def open_grader(name: str, engine: Engine | None = None, seed: int = 0) -> Grader:
     """The grader of this kind: rules, llm or cascade (rules first, the model where rules are unsure).
 
     Raises:
@@ -48,7 +48,7 @@ def grader(name: str, engine: Engine | None = None, seed: int = 0) -> Grader:
     return _build("grader", GRADERS, name, engine, seed)
 
 
-def judge(name: str, engine: Engine | None = None, seed: int = 0) -> Judge:
+def open_judge(name: str, engine: Engine | None = None, seed: int = 0) -> Judge:
     """The judge of this kind: rules or llm.
 
     Raises:

@@ -7,7 +7,6 @@ i_dont_know. It is given a `UserView`, which has no answer.
 
 from __future__ import annotations
 
-import hashlib
 import random
 import re
 from collections.abc import Iterator, Mapping
@@ -17,6 +16,7 @@ from functools import lru_cache
 from typing import Any
 
 from fiqkit.roles import lexicon
+from fiqkit.roles.draws import seed_of
 from fiqkit.roles.interfaces import NO, REPLIES, UNKNOWN, YES, UserView
 from fiqkit.roles.lexicon import ANY, Mark
 from fiqkit.roles.question import Question
@@ -65,7 +65,7 @@ class NoisySimulator:
     async def reply(self, question: str, view: UserView) -> str:
         """One of `REPLIES`."""
         true = reply_to(question, view)
-        draw = random.Random(digest(self.seed, view.question, view.context, question))
+        draw = random.Random(seed_of(self.seed, view.question, view.context, question))
         if draw.random() >= self.rate:
             return true
         return draw.choice([reply for reply in REPLIES if reply != true])
@@ -88,11 +88,6 @@ class FreeFormSimulator:
     def describe(self) -> Mapping[str, Any]:
         """What the run's manifest records."""
         return {"kind": self.name}
-
-
-def digest(*parts: object) -> int:
-    """A seed out of its parts, the same on every machine and in every process."""
-    return int.from_bytes(hashlib.sha256("\x1f".join(map(str, parts)).encode()).digest()[:8], "big")
 
 
 def reply_to(question: str, view: UserView) -> str:

@@ -112,15 +112,15 @@ class Cast:
 
     def simulator(self) -> Simulator:
         """Who plays the user."""
-        return roles.simulator(*self._played("simulator"), seed=self.seed)
+        return roles.open_simulator(*self._played("simulator"), seed=self.seed)
 
     def grader(self) -> Grader:
         """Who grades the answers."""
-        return roles.grader(*self._played("grader"), seed=self.seed)
+        return roles.open_grader(*self._played("grader"), seed=self.seed)
 
     def judge(self) -> Judge:
         """Who judges the questions."""
-        return roles.judge(*self._played("judge"), seed=self.seed)
+        return roles.open_judge(*self._played("judge"), seed=self.seed)
 
     def _played(self, role: str) -> tuple[str, Engine | None]:
         kind, card = played_by(role, getattr(self.lineup, role))

@@ -24,7 +24,7 @@ Assess = Callable[[Episode, Instance], Awaitable[Sequence[Verdict]]]
 
 async def regrade(store: Store, runs: Sequence[str], grader: Grader) -> int:
     """Grade every committed answer of some runs; returns how many."""
-    assessor = Assessor(grader, roles.judge("rules"))
+    assessor = Assessor(grader, roles.open_judge("rules"))
 
     async def grade(episode: Episode, instance: Instance) -> Sequence[Verdict]:
         if episode.ending != Ending.ANSWERED:
@@ -37,7 +37,7 @@ async def regrade(store: Store, runs: Sequence[str], grader: Grader) -> int:
 
 async def rejudge(store: Store, runs: Sequence[str], judge: Judge) -> int:
     """Judge every question of some runs; returns how many."""
-    assessor = Assessor(roles.grader("rules"), judge)
+    assessor = Assessor(roles.open_grader("rules"), judge)
 
     async def classify(episode: Episode, instance: Instance) -> Sequence[Verdict]:
         return [
