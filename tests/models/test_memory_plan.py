@@ -53,7 +53,9 @@ def test_shares_that_are_advised_do_fit() -> None:
 
     cards = {"agent": find_card("qwen3-4b"), "grader": find_card("qwen2.5-32b-awq")}
     advice = plan(cards, machine=GPU80).advice
-    shares = dict(part.rsplit(" ", 1) for part in advice.split("at least ")[1].removesuffix(" in their cards").split(", "))
+    shares = dict(
+        part.rsplit(" ", 1) for part in advice.split("at least ")[1].removesuffix(" in their cards").split(", ")
+    )
     shared = {
         role: dataclasses.replace(card, settings={"gpu_memory": float(shares[card.name])})
         for role, card in cards.items()
@@ -62,9 +64,20 @@ def test_shares_that_are_advised_do_fit() -> None:
 
 
 def test_refusal_names_both_numbers_and_a_smaller_setting_that_fits() -> None:
-    card = Card(name="mid", engine="llama_cpp", weights="/none.gguf", size=8 * GIB, context=32768, layers=64, kv_heads=8, head_dim=128)
+    card = Card(
+        name="mid",
+        engine="llama_cpp",
+        weights="/none.gguf",
+        size=8 * GIB,
+        context=32768,
+        layers=64,
+        kv_heads=8,
+        head_dim=128,
+    )
     refused = plan([card], {"parallel": 8}, machine=CPU)
-    with pytest.raises(UserError, match=r"mid: 16\.65 GiB of memory needed, 16\.00 GiB free; would fit: context 16384, parallel 1"):
+    with pytest.raises(
+        UserError, match=r"mid: 16\.65 GiB of memory needed, 16\.00 GiB free; would fit: context 16384, parallel 1"
+    ):
         refused.check()
     plan([card], {"context": 16384, "parallel": 1}, machine=CPU).check()
 
