@@ -32,31 +32,36 @@ def read_filing(data: bytes, path: Path, reading: Reading) -> None:
     Raises:
         UserError: the file is damaged, or neither XBRL nor HTML.
     """
-    where = str(path)
     origin = _origin(data, path)
-    bodies = list(_documents(data))
-    inline = [parse_xml(_named_entities(body), where) for body in bodies if any(n in body[:200_000] for n in _INLINE)]
-    others = [body for body in bodies if not any(n in body[:200_000] for n in _INLINE)]
-    before = len(reading.texts), len(reading.facts)
-    roots: list[Any] = inline
-    if inline:
-        to_rows(read_inline(inline, reading), origin, "inline", reading)
+    documents: dict[str, list[bytes]] = {"instance": [], "inline": [], "html": []}
+    for body in _documents(data):
+        documents.get(_kind(body), []).append(body)
+    if not any(documents.values()):
+        raise UserError(f"{path}:1: neither XBRL nor HTML; give the filing's .htm or .xml as the SEC serves it")
+    roots: list[Any] = [parse_xml(_named_entities(body), str(path)) for body in documents["inline"]]
+    if roots:
+        to_rows(read_inline(roots, reading), origin, "inline", reading)
     else:
-        roots = []
-        for body in others:
-            if is_instance(body):
-                to_rows(read_instance(parse_xml(body, where), reading), origin, "instance", reading)
-            elif _MARKUP.search(body[:200_000]):
-                roots.append(_html(body, where))
-        if not roots and len(reading.facts) == before[1] and len(reading.texts) == before[0]:
-            raise UserError(f"{where}:1: neither XBRL nor HTML; give the filing's .htm or .xml as the SEC serves it")
-    _passages(roots, origin, path, before[0], reading)
+        # A full submission also holds the instance that the SEC extracts from its inline documents.
+        for body in documents["instance"]:
+            to_rows(read_instance(parse_xml(body, str(path)), reading), origin, "instance", reading)
+        roots = [_html(body, str(path)) for body in documents["html"]]
+    _passages(roots, origin, path, reading)
 
 
-def _passages(roots: list[Any], origin: Origin, path: Path, first_text: int, reading: Reading) -> None:
+def _kind(body: bytes) -> str:
+    head = body[:200_000]
+    if is_instance(body):
+        return "instance"
+    if any(namespace in head for namespace in _INLINE):
+        return "inline"
+    return "html" if _MARKUP.search(head) else "other"
+
+
+def _passages(roots: list[Any], origin: Origin, path: Path, reading: Reading) -> None:
     """The documents' text, headed by what the cover page says of company, form and period."""
     cover: dict[str, str] = {}
-    for fact in reading.texts[first_text:]:
+    for fact in reading.texts:
         if fact.concept.startswith("dei:"):
             cover.setdefault(fact.concept.removeprefix("dei:"), fact.value)
     origin = replace(

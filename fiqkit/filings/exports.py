@@ -186,16 +186,12 @@ def _by_period(headings: list[str], body: list[list[str]], path: Path, scale: in
         if end is None:
             continue
         code, filed = said(row, "code"), said(row, "filed")
-        about = {
-            "code": cells.stock_code(code) if code else None,
-            "name": said(row, "name"),
-            "filed": cells.period_end(filed) if filed else None,
-            "form": said(row, "form"),
-            "currency": said(row, "currency") or "CNY",
-        }
-        if about["filed"] and about["filed"] < end:
-            about["filed"] = None  # a report cannot precede its period's end
-        yield from (_Row(item, end, row[n], **about) for n, item in items if n < len(row))
+        filed = cells.period_end(filed) if filed else None
+        if filed and filed < end:
+            filed = None  # a report cannot precede its period's end
+        stock = cells.stock_code(code) if code else None
+        about = (stock, said(row, "name"), filed, said(row, "form"), said(row, "currency") or "CNY")
+        yield from (_Row(item, end, row[n], *about) for n, item in items if n < len(row))
 
 
 def _by_item(headings: list[str], dates: list[str | None], body: list[list[str]], scale: int) -> Iterator[_Row]:
@@ -214,16 +210,15 @@ def _facts(row: _Row, stock: bool, code: str | None, name: str | None, path: Pat
     """The fact of one cell; a cell of text becomes a text fact."""
     item = row.item
     end = f"{int(row.end[:4]) - 1}{row.end[4:]}" if item.prior else row.end
-    start = f"{end[:4]}-01-01"
+    start: str | None = f"{end[:4]}-01-01"
     if _OPENING.search(item.concept):
         end, start = f"{int(end[:4]) - 1}-12-31", None
     elif stock or _CLOSING.search(item.concept):
         start = None
     elif "单季" in path.name:
-        start = f"{end[:4]}-{int(end[5:7]) - 2:02d}-01" if int(end[5:7]) > 2 else start
+        start = f"{end[:4]}-{max(1, int(end[5:7]) - 2):02d}-01"
     dims = dims_json({"vintage": item.vintage} if item.vintage else {})
     company = (row.code or code, row.name or name)
-    tail = (row.form, None, row.filed, "export")
     try:
         cell = cells.parse(row.text, item.scale)
         if cell is None:
@@ -232,13 +227,28 @@ def _facts(row: _Row, stock: bool, code: str | None, name: str | None, path: Pat
             cell = cells.Cell(cell.number, 0, True)
         value = exact(cell.value)
     except ValueError:
-        reading.texts.append(TextFact(*company, item.concept, row.text, start, end, dims, *tail))
+        reading.texts.append(
+            TextFact(*company, item.concept, row.text, start, end, dims, row.form, None, row.filed, "export")
+        )
         return
     if value == -1 and item.unit == "CNY":
         reading.left_out["an amount of -1, which stands for missing"] += 1
         return
     unit = item.unit.replace("CNY", row.currency) if row.currency != "人民币" else item.unit
-    yield Fact(*company, item.concept, value, unit, cell.decimals, start, end, dims, *tail)
+    yield Fact(
+        *company,
+        item.concept,
+        value,
+        unit,
+        cell.decimals,
+        start,
+        end,
+        dims,
+        form=row.form,
+        accession=None,
+        filed=row.filed,
+        source="export",
+    )
 
 
 def _code_in(path: Path) -> str | None:

@@ -45,7 +45,7 @@ def read_inline(roots: Sequence[Any], reading: Reading) -> Document:
 
 
 def _elements(root: Any, name: str) -> Iterator[Any]:
-    return root.iter(*(f"{{{namespace}}}{name}" for namespace in NAMESPACES))  # type: ignore[no-any-return]
+    return root.iter(*(f"{{{namespace}}}{name}" for namespace in NAMESPACES))
 
 
 def _refused(element: Any, reading: Reading) -> bool:
@@ -86,7 +86,7 @@ def _value(element: Any) -> Number:
 def _displayed(element: Any) -> str:
     """Text of an element and of what it contains, what `exclude` marks left out."""
     if next(_elements(element, "exclude"), None) is None:
-        return _STRING(element)  # type: ignore[no-any-return]
+        return _STRING(element)
     return "".join(_INCLUDED(element))
 
 

@@ -70,21 +70,24 @@ def render_passages(store: FactStore, entity: str | None = None) -> Iterator[Pas
         (entity,),
     )
     for (code, filing), facts in groupby(rows, key=lambda row: row[:2]):
-        figures = list({row[2:7]: Figure(*row[2:]) for row in facts}.values())
-        yield from _filing(figures, _about(store, code, filing))
+        figures: dict[Any, Figure] = {}
+        for row in facts:
+            figures.setdefault(row[2:7], Figure(*row[2:]))
+        yield from _filing(list(figures.values()), _about(store, code, filing))
 
 
 def _about(store: FactStore, entity: str, filing: str) -> dict[str, Any]:
     """Company, form and dates for the heads of a filing's passages."""
+    export = filing.startswith("export ")
+    which = "entity=? AND accession IS NULL" if export else "accession=?"
     row = store.conn.execute(
-        "SELECT max(f.name), max(f.form), coalesce(max(f.filed), g.filed), g.period FROM facts f "
-        "LEFT JOIN filings g USING (accession) WHERE f.entity=? AND (f.accession=? OR f.accession IS NULL AND ?=?)",
-        (entity, filing, filing, f"export {entity}"),
+        f"SELECT max(f.name), max(f.form), coalesce(max(f.filed), max(g.filed)) "
+        f"FROM facts f LEFT JOIN filings g USING (accession) WHERE f.{which}",
+        (entity if export else filing,),
     ).fetchone()
     ticker = store.conn.execute(
         "SELECT value FROM text_facts WHERE entity=? AND concept='dei:TradingSymbol' LIMIT 1", (entity,)
     ).fetchone()
-    export = filing.startswith("export ")
     return {
         "id": entity if export else filing,
         "company": row[0],
@@ -216,7 +219,7 @@ def render_table(
         " | ".join([line.title, *(_figure(line.values.get(span), line.unit, scale, language) for span in columns)])
         for line in lines
     )
-    return "\n".join([head, wording["caption"].format(caption=caption, units=units), title, *rows])
+    return "\n".join([head, wording["caption"].format(caption=caption, units=units).strip(), title, *rows])
 
 
 def _is_money(unit: str) -> bool:

@@ -209,7 +209,7 @@ class FactStore:
     def add(
         self, part: Part, reading: Reading, *, size: int, modified: int, sha256: str, replaces: bool = False
     ) -> None:
-        """Write a part's reading and its line in the journal, in one transaction; `replaces` drops the file's old rows."""
+        """Write a part and its journal line in one transaction; `replaces` drops the rows of the file first."""
         with self.transaction():
             if replaces:
                 self.forget(part.path)

@@ -193,9 +193,9 @@ def to_rows(document: Document, origin: Origin, source: str, reading: Reading) -
         reading.remarks["duplicates that contradict each other, all kept"] += contradictions
     reading.texts += _text_rows(document, name, tail, reading)
     if origin.accession:
-        entity = next((row.entity for row in kept), origin.entity)
+        filer = next((row.entity for row in kept), origin.entity)
         period = cover.get("DocumentPeriodEndDate")
-        reading.filings.append(Filing(origin.accession, entity, name, form, period, origin.filed))
+        reading.filings.append(Filing(origin.accession, filer, name, form, period, origin.filed))
 
 
 def _text_rows(document: Document, name: str | None, tail: tuple[Any, ...], reading: Reading) -> Iterable[TextFact]:

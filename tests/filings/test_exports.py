@@ -1,0 +1,219 @@
+"""Chinese export tables and question sets."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from samples import EXPORT, EXPRESS, QUESTIONS
+
+from fiqkit.errors import UserError
+from fiqkit.filings import cells
+from fiqkit.filings.exports import NotOurs, read_export
+from fiqkit.filings.fact import Reading
+from fiqkit.filings.questions import read_questions
+
+
+def read(data: bytes | str, name: str = "table.csv", entity: str | None = None, company: str | None = None) -> Reading:
+    reading = Reading()
+    read_export(data.encode() if isinstance(data, str) else data, Path(name), entity, company, reading)
+    return reading
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "decimals"),
+    [
+        ("862.28亿", 86228000000, "-6"),
+        ("1.2万亿", 1200000000000, "-11"),
+        ("-1.5万", -15000, "-3"),
+        ("−1.5万", -15000, "-3"),
+        ("(1,234.50)", Decimal("-1234.50"), "2"),
+        ("15.71%", Decimal("0.1571"), "4"),
+        ("-4.5％", Decimal("-0.045"), "3"),
+        ("3亿元", 300000000, "-8"),
+        ("1.5E+9", 1500000000, "-8"),
+        ("0", 0, "0"),
+    ],
+)
+def test_cells(text: str, value: Decimal, decimals: str) -> None:
+    cell = cells.parse(text)
+    assert cell is not None
+    assert (cell.value, cell.decimals) == (value, decimals)
+
+
+@pytest.mark.parametrize("text", ["", "--", "False", "nan", "—", "不适用"])
+def test_missing_cells(text: str) -> None:
+    assert cells.parse(text) is None
+
+
+@pytest.mark.parametrize("text", ["中药", "1.2.3", "(5", "5)", "亿", "12 apples", "1亿万"])
+def test_cells_of_text_are_not_numbers(text: str) -> None:
+    with pytest.raises(ValueError):
+        cells.parse(text)
+
+
+@given(st.decimals(-(10**9), 10**9, places=2, allow_nan=False), st.sampled_from([("万", 4), ("亿", 8), ("万亿", 12)]))
+def test_scales_multiply(number: Decimal, scale: tuple[str, int]) -> None:
+    cell = cells.parse(f"{number:,}{scale[0]}")
+    assert cell is not None and cell.value == number * 10 ** scale[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        ("2024-12-31", "2024-12-31"),
+        ("20240930", "2024-09-30"),
+        ("2024/6/30", "2024-06-30"),
+        ("2024-12-31 00:00:00", "2024-12-31"),
+        ("2024年中报", "2024-06-30"),
+        ("2024三季报", "2024-09-30"),
+        ("2024年一季度", "2024-03-31"),
+        ("2024年度", "2024-12-31"),
+        ("2024", "2024-12-31"),
+        ("2024Q2", "2024-06-30"),
+        ("2024-13-01", None),
+        ("净利润", None),
+    ],
+)
+def test_period_ends(text: str, end: str | None) -> None:
+    assert cells.period_end(text) == end
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [("538", "000538"), ("SH600519", "600519"), ("000538.SZ", "000538"), ("538.0", "000538"), ("AAPL", None)],
+)
+def test_stock_codes_regain_their_zeros(text: str, code: str | None) -> None:
+    assert cells.stock_code(text) == code
+
+
+def test_indicators() -> None:
+    reading = read(EXPORT, "indicators_600519.csv")
+    found = {(f.concept, f.end): f for f in reading.facts}
+    profit = found["净利润", "2024-12-31"]
+    assert (profit.entity, profit.value, profit.unit, profit.decimals) == ("600519", 86228000000, "CNY", "-6")
+    assert (profit.start, profit.source) == ("2024-01-01", "export")
+    assert found["营业总收入同比增长率", "2024-12-31"].value == 0.1571
+    assert found["基本每股收益", "2024-12-31"].unit == "CNY/shares"
+    assert found["资产负债率", "2024-12-31"].start is None
+    assert found["存货周转天数", "2024-12-31"].unit == "D"
+    assert ("扣非净利润", "2023-12-31") not in found and ("营业总收入同比增长率", "2023-12-31") not in found
+
+
+def test_express_report_in_gbk_with_a_code_that_lost_its_zeros() -> None:
+    reading = read(EXPRESS, "express_20241231.csv")
+    found = {(f.concept, f.end): (f.value, f.unit) for f in reading.facts}
+    assert found == {
+        ("每股收益", "2024-12-31"): (2.66, "CNY/shares"),
+        ("营业收入", "2024-12-31"): (40033000000, "CNY"),
+        ("营业收入", "2023-12-31"): (39111000000, "CNY"),
+        ("营业收入同比增长", "2024-12-31"): (0.0236, "pure"),
+        ("净利润", "2024-12-31"): (4749000000, "CNY"),
+    }
+    assert {(f.entity, f.name, f.filed) for f in reading.facts} == {("000538", "云南白药", "2025-02-28")}
+    assert [(t.concept, t.value) for t in reading.texts] == [("所处行业", "中药")]
+
+
+@pytest.mark.parametrize("order", ["2022年调整前,2022年调整后", "2022年（调整后）,2022年（调整前）"])
+def test_adjusted_columns_in_either_order(order: str) -> None:
+    after, before = ("300", "200") if "调整后）" in order.split(",")[0] else ("200", "300")
+    reading = read(f"单位：万元,,,\n项目,2023年,{order}\n营业收入,500,{after},{before}\n", entity="000001")
+    found = {(f.end[:4], f.dims): f.value for f in reading.facts}
+    assert found == {
+        ("2023", "{}"): 5000000,
+        ("2022", '{"vintage": "调整前"}'): 2000000,
+        ("2022", '{"vintage": "调整后"}'): 3000000,
+    }
+
+
+def test_minus_one_is_missing_for_an_amount_and_a_number_for_a_rate() -> None:
+    reading = read("报告期,净利润,净利润同比增长率\n2024-12-31,-1,-1\n", entity="000001")
+    assert [(f.concept, f.value) for f in reading.facts] == [("净利润同比增长率", -0.01)]
+    assert sum(reading.left_out.values()) == 1
+
+
+def test_statement_lines_lose_their_numbering_and_repeat_once() -> None:
+    table = "报告期,*净利润,五、净利润,其中：营业收入,减：所得税费用,净利润(万元)\n2024-12-31,1.5亿,1.50亿,2亿,1千万,15000\n"
+    assert [(f.concept, f.value, f.copies) for f in read(table).facts] == [
+        ("净利润", 150000000, 3),
+        ("营业收入", 200000000, 1),
+        ("所得税费用", 10000000, 1),
+    ]
+
+
+def test_a_balance_sheet_is_of_instants_and_opening_cash_of_the_year_before() -> None:
+    balance = read("报告期,资产总计,存货\n2024-12-31,5亿,1亿\n").facts
+    assert {f.start for f in balance} == {None}
+    cash = read("报告期,经营活动产生的现金流量净额,加：期初现金及现金等价物余额\n2024-06-30,5亿,1亿\n").facts
+    assert [(f.start, f.end) for f in cash] == [("2024-01-01", "2024-06-30"), (None, "2023-12-31")]
+
+
+def test_single_quarters_by_the_files_name() -> None:
+    assert read("报告期,净利润\n2024-09-30,5亿\n", "利润_单季.csv").facts[0].start == "2024-07-01"
+
+
+def test_a_table_that_names_no_company_says_so_unless_told() -> None:
+    table = "报告期,净利润\n2024-12-31,5亿\n"
+    assert read(table).facts[0].entity is None and "--entity" in next(iter(read(table).remarks))
+    told = read(table, entity="600519", company="贵州茅台")
+    assert (told.facts[0].entity, told.facts[0].name, told.remarks) == ("600519", "贵州茅台", {})
+
+
+@pytest.mark.parametrize(
+    ("data", "error", "words"),
+    [
+        (b"a,b\n1,2\n", NotOurs, "neither 报告期"),
+        ("股票代码,净利润\n538,5\n".encode(), NotOurs, "20241231"),
+        (b"\xff\xff\xff", UserError, "neither UTF-8 nor GBK"),
+        ('报告期,净利润\n2024-12-31,"5\n'.encode(), UserError, "damaged CSV"),
+    ],
+)
+def test_tables_that_cannot_be_read(data: bytes, error: type[UserError], words: str) -> None:
+    with pytest.raises(error, match=words):
+        read(data)
+
+
+@pytest.mark.conformance
+def test_published_samples(shared_data: Path) -> None:
+    values = {}
+    for path in sorted((shared_data / "cn").iterdir()):
+        for fact in read(path.read_bytes(), path.name).facts:
+            values[path.name[8:-11], fact.concept, fact.end] = (fact.value, fact.start)
+    assert values["profit_sheet", "净利润", "2025-09-30"] == (66899000000, "2025-01-01")
+    assert values["profit_sheet", "归属于母公司所有者的净利润", "2025-09-30"] == (64627000000, "2025-01-01")
+    assert values["balance_sheet", "货币资金", "2025-09-30"] == (51753000000, None)
+    assert values["cash_flow_sheet", "期末现金及现金等价物余额", "2025-09-30"] == (159502000000, None)
+    assert values["indicators", "净资产收益率", "2024-12-31"] == (0.3602, "2024-01-01")
+
+
+def test_question_sets_keep_the_asked_value_out_of_the_passage() -> None:
+    reading = Reading()
+    read_questions(QUESTIONS, Path("tatqa.json"), reading)
+    (passage,) = reading.passages
+    assert passage.text == "2019 | 2018\nTotal sales | $1,496.5 | $1,202.9\nSales by contract type."
+    assert reading.candidates == {
+        passage.passage_id: [{"question": "What were total sales in 2019?", "value": "$1,496.5 million"}]
+    }
+
+
+def test_docfinqa_contexts_come_once_and_in_pieces() -> None:
+    context = "\\n".join(f"Line {n} of the report says little." for n in range(200))
+    entry = f'{{"Context": "{context}", "Question": "Q%d", "Program": "", "Answer": "%d"}}\n'
+    reading = Reading()
+    read_questions((entry % (1, 10) + entry % (2, 20)).encode(), Path("train.jsonl"), reading)
+    assert len(reading.passages) == 6
+    assert [c["value"] for c in reading.candidates[reading.passages[0].passage_id]] == ["10", "20"]
+
+
+@pytest.mark.conformance
+def test_published_question_sets(shared_data: Path) -> None:
+    counts = {}
+    for path in sorted((shared_data / "qa").iterdir()):
+        reading = Reading()
+        read_questions(path.read_bytes(), path, reading)
+        assert len({p.passage_id for p in reading.passages}) == len(reading.passages)
+        counts[path.name] = (len(reading.passages), sum(map(len, reading.candidates.values())))
+    assert counts == {"financebench_open_source.jsonl": (168, 189), "tatqa_dataset_dev.json": (278, 1668)}

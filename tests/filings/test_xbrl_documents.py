@@ -1,0 +1,209 @@
+"""Inline XBRL and instance documents: the value, the period and the dimensions of every kind of fact."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from samples import FILING, INSTANCE, RESOURCES, context, inline, number
+
+from fiqkit.errors import UserError
+from fiqkit.filings.documents import read_filing
+from fiqkit.filings.fact import Fact, Reading
+
+PATH = Path("acme_10-K_0000012345-24-000001.html")
+
+
+def read(data: bytes, path: Path = PATH) -> Reading:
+    reading = Reading()
+    read_filing(data, path, reading)
+    return reading
+
+
+def facts(body: str, resources: str = RESOURCES) -> list[Fact]:
+    return read(inline(body, resources)).facts
+
+
+def test_a_fact_carries_its_filing() -> None:
+    fact = read(FILING).facts[0]
+    assert fact == Fact(
+        entity="12345",
+        name="Acme Rockets Inc.",
+        concept="us-gaap:Revenues",
+        value=1234000000,
+        unit="USD",
+        decimals="-6",
+        start="2023-01-01",
+        end="2023-12-31",
+        dims="{}",
+        form="10-K",
+        accession="0000012345-24-000001",
+        filed=None,
+        source="inline",
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "value"),
+    [
+        (number("a:B", "1,234"), 1234000000),
+        (number("a:B", "56", sign="-"), -56000000),
+        (number("a:B", "—", format="ixt:fixed-zero"), 0),
+        (number("a:B", "12.5", scale="-2", decimals="3", unit="pure"), 0.125),
+        (number("a:B", "0.1", scale="", decimals="1"), 0.1),
+        (number("a:B", "4.35", scale="2", decimals="0"), 435),
+        (number("a:B", "1024", format="", scale="0"), 1024),
+        (number("a:B", "three", format="ixt-sec:numwordsen", scale="0", decimals="INF"), 3),
+        (number("a:B", "<span>1,</span><b>234</b>", scale="0"), 1234),
+        (number("a:B", "1,2<ix:exclude>(3)</ix:exclude>34", scale="0"), 1234),
+        (number("a:B", "1,234<!-- 5 -->", scale="0"), 1234),
+        (number("a:B", "9223372036854775807", scale="1"), 9.223372036854775807e19),
+    ],
+)
+def test_values(body: str, value: float) -> None:
+    found = facts(body)[0].value
+    assert found == value and type(found) is type(value)
+
+
+def test_nested_facts_are_both_read() -> None:
+    inner = number("a:Inner", "7", "i", scale="3", decimals="-3")
+    assert [(f.concept, f.value) for f in facts(number("a:Outer", inner, scale="6"))] == [
+        ("a:Outer", 7000000),
+        ("a:Inner", 7000),
+    ]
+
+
+def test_a_fraction_is_its_quotient() -> None:
+    body = (
+        '<ix:fraction name="a:B" contextRef="y" unitRef="pure"><ix:numerator>1</ix:numerator> of '
+        "<ix:denominator>8</ix:denominator></ix:fraction>"
+    )
+    assert facts(body)[0].value == 0.125
+
+
+def test_dimensions_are_sorted_and_typed_members_marked() -> None:
+    fact = facts(number("a:B", "1", "t"))[0]
+    assert fact.dims == json.dumps(
+        {"acme:LotAxis": "typed:Lot 7", "us-gaap:StatementClassOfStockAxis": "us-gaap:CommonClassAMember"}
+    )
+    assert (fact.start, fact.end) == (None, "2023-12-31")
+
+
+def test_unit_per_share() -> None:
+    assert facts(number("a:B", "1.25", unit="eps", scale="0", decimals="2"))[0].unit == "USD/shares"
+
+
+def test_of_duplicates_the_finest_is_kept_and_counted() -> None:
+    body = number("a:B", "1.2", scale="9", decimals="-8") + number("a:B", "1,234") + number("a:B", "1,234")
+    assert [(f.value, f.decimals, f.copies) for f in facts(body)] == [(1234000000, "-6", 3)]
+
+
+def test_contradicting_duplicates_are_all_kept_with_a_remark() -> None:
+    reading = read(inline(number("a:B", "1,234") + number("a:B", "1,236")))
+    assert [f.value for f in reading.facts] == [1234000000, 1236000000]
+    assert sum(reading.remarks.values()) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ('<ix:nonFraction name="a:B" contextRef="y" unitRef="usd" xsi:nil="true"/>', "nil"),
+        (number("a:B", "1", target="other"), "target"),
+        (number("a:B", "1", tupleRef="t1"), "tuple"),
+        ('<ix:tuple name="a:T" tupleID="t1"></ix:tuple>', "tuple"),
+        (number("a:B", "1", "nowhere"), "context"),
+        (number("a:B", "1", unit="nothing"), "unit"),
+        (number("a:B", "1", format="ixt:imaginary"), "imaginary"),
+        (number("a:B", "one or two"), "numeral"),
+        (number("a:B", "1", scale="999999999"), "scale"),
+    ],
+)
+def test_what_cannot_be_a_fact_is_counted_with_its_reason(body: str, reason: str) -> None:
+    reading = read(inline(number("a:Good", "1") + body))
+    assert [f.concept for f in reading.facts] == ["a:Good"]
+    assert len(reading.left_out) == 1 and reason in next(iter(reading.left_out))
+
+
+def test_text_is_continued_and_transformed() -> None:
+    body = (
+        '<ix:nonNumeric name="a:Term" contextRef="y" format="ixt-sec:durwordsen">two years</ix:nonNumeric>'
+        '<ix:nonNumeric name="a:Note" contextRef="y" escape="true" continuedAt="c1"><p>First</p><p>part,</p>'
+        '</ix:nonNumeric><p>between</p><ix:continuation id="c1" continuedAt="c2"><p>second part</p></ix:continuation>'
+        '<ix:continuation id="c2" continuedAt="c1">and third.</ix:continuation>'
+    )
+    texts = {t.concept: t.value for t in read(inline(body)).texts}
+    assert texts["a:Term"] == "P2Y"
+    assert texts["a:Note"] == "First part,\nsecond part\nand third."
+    assert texts["dei:DocumentPeriodEndDate"] == "2023-12-31"
+
+
+def test_a_context_that_lasts_forever_or_has_an_impossible_date_is_refused() -> None:
+    broken = context("z", "2023-02-30").replace("0000012345", "1") + RESOURCES
+    reading = read(inline(number("a:B", "1", "z") + number("a:Good", "1"), broken))
+    assert [f.concept for f in reading.facts] == ["a:Good"]
+    assert any("context refused" in reason for reason in reading.left_out)
+
+
+def test_a_submission_of_several_documents_shares_its_contexts() -> None:
+    main, exhibit = inline("<p>See exhibit 13.</p>"), inline(number("us-gaap:Revenues", "5"), resources="")
+    header = (
+        b"<SEC-DOCUMENT>x\nACCESSION NUMBER:\t\t0000012345-24-000009\nCONFORMED SUBMISSION TYPE:\t10-K\n"
+        b"FILED AS OF DATE:\t\t20240203\nCOMPANY CONFORMED NAME:\t\tACME\nCENTRAL INDEX KEY:\t\t0000012345\n"
+    )
+    wrapped = b"".join(
+        b"<DOCUMENT>\n<TYPE>%s\n<TEXT>\n<XBRL>\n%s\n</XBRL>\n</TEXT>\n</DOCUMENT>\n" % (kind, body)
+        for kind, body in ((b"10-K", main), (b"EX-13", exhibit))
+    )
+    fact = read(header + wrapped, Path("submission.txt")).facts[0]
+    assert (fact.value, fact.accession, fact.filed, fact.form) == (
+        5000000,
+        "0000012345-24-000009",
+        "2024-02-03",
+        "10-K",
+    )
+
+
+def test_named_characters_of_html_do_not_damage_a_document() -> None:
+    assert facts("<p>A&nbsp;&mdash;&amp;</p>" + number("a:B", "1&nbsp;234"))[0].value == 1234000000
+
+
+def test_instance_document() -> None:
+    reading = read(INSTANCE, Path("acme-20231231.xml"))
+    assert [(f.concept, f.value, f.unit, f.decimals, f.name) for f in reading.facts] == [
+        ("us-gaap:Revenues", 1234000000, "USD", "-6", "Acme Rockets Inc."),
+        ("us-gaap:EarningsPerShareBasic", -0.125, "USD/shares", "3", "Acme Rockets Inc."),
+    ]
+    assert {t.concept: t.value for t in reading.texts}["us-gaap:PolicyTextBlock"] == "We sell rockets."
+    assert reading.left_out == {"nil": 1}
+
+
+def test_plain_html_gives_passages_only() -> None:
+    reading = read(b"<HTML><BODY><P>Item 1. Business<P>We sell rockets&nbsp;here.</BODY></HTML>", Path("old.htm"))
+    assert not reading.facts
+    assert [p.text for p in reading.passages] == ["Item 1. Business\nWe sell rockets here."]
+
+
+@pytest.mark.parametrize("data", [FILING[:-20], FILING.replace(b"</table>", b"", 1), INSTANCE[:400], b"plain words"])
+def test_a_damaged_document_is_one_line_with_file_and_line(data: bytes) -> None:
+    with pytest.raises(UserError, match=r"^acme_10-K_0000012345-24-000001.html:\d+: .+; \w+") as error:
+        read(data)
+    assert "\n" not in str(error.value)
+
+
+def test_passages_have_section_table_and_provenance() -> None:
+    passages = read(FILING).passages
+    assert [p.text for p in passages] == [
+        "Item 7. Management's discussion\nSales grew in both segments.",
+        "Item 7. Management's discussion\nSales grew in both segments.\nIn millions | 2023 | 2022\n"
+        "Revenue | 1,234 | 1,100\nNet loss | (56) | —",
+        "Item 7. Management's discussion\nRockets sold for 1.2 billion.",
+    ]
+    first = passages[0]
+    assert (first.company, first.ticker, first.form, first.period) == (
+        "Acme Rockets Inc.",
+        "ACME",
+        "10-K",
+        "2023-12-31",
+    )
+    assert len({p.passage_id for p in passages}) == 3
