@@ -129,5 +129,5 @@ def _shape(name: str) -> dict[str, Any]:
         _TEXT_FIELD[name]: {"type": "string", "minLength": 1, "maxLength": MAX_STRING},
     }
     if name == "answer":
-        properties["confidence"] = {"type": "integer", "minimum": 0, "maximum": 100}
+        properties["confidence"] = {"enum": list(range(101))}  # not minimum, maximum: grammar converters ignore them
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}

@@ -38,7 +38,8 @@ def _of_schema(schema: str) -> str:
     from llama_cpp.llama_grammar import json_schema_to_gbnf
 
     try:
-        return str(json_schema_to_gbnf(schema))
+        # The converter's strings admit raw control characters, which JSON does not.
+        return str(json_schema_to_gbnf(schema)).replace(r'[^"\\] |', r'[^"\\\x00-\x1F\x7F] |')
     except Exception as error:  # the converter raises bare asserts, KeyErrors and ValueErrors alike
         raise UserError(f"this JSON schema cannot be turned into a grammar: {error or type(error).__name__}") from None
 
