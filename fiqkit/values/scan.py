@@ -51,6 +51,20 @@ class _Tail:
     step: float | None = None  # the precision of that part
 
 
+@dataclass(frozen=True, slots=True)
+class _Context:
+    """A text with what is looked up in it for every number."""
+
+    text: str
+    falls: signs.FallWords
+    per_share: list[int]  # where words such as EPS and 每股 end
+
+    def is_per_share(self, start: int) -> bool:
+        """Whether the clause before `start` speaks of an amount per share."""
+        at = bisect_right(self.per_share, start) - 1
+        return at >= 0 and self.per_share[at] >= start - 60 and not _CLAUSE_END.search(self.text, self.per_share[at], start)
+
+
 def find(text: str, language: str | None = None) -> list[Value]:
     """Every financial value in a text, in order; the time it takes is linear in the text's length.
 
@@ -64,12 +78,13 @@ def find(text: str, language: str | None = None) -> list[Value]:
     flat = _WIDE_COMMA.sub(",", text).translate(_NARROW)
     sentences = [match.end() for match in _SENTENCE_END.finditer(flat)]
     periods = PeriodIndex(flat)
+    context = _Context(flat, signs.FallWords(flat), [m.end() for m in _PER_SHARE.finditer(flat)])
     captions = [(match.end(), units.caption_scale(match)) for match in units.CAPTION.finditer(flat)]
     values: list[Value] = []
     for number in numbers(flat, language):
         if values and number.start < values[-1].span[1]:
             continue
-        value = _read(flat, number)
+        value = _read(context, number)
         if value is None:
             continue
         value = _captioned(value, captions)
@@ -83,8 +98,9 @@ def find(text: str, language: str | None = None) -> list[Value]:
     ]
 
 
-def _read(text: str, number: Number) -> Value | None:
+def _read(context: _Context, number: Number) -> Value | None:
     """The value around a number, None when the number is no financial value."""
+    text = context.text
     head = _head(text, number)
     bracketed = head.bracket and text[number.end : number.end + 1] == ")"
     tail = _tail(text, number, number.end + bracketed, head)
@@ -97,11 +113,11 @@ def _read(text: str, number: Number) -> Value | None:
     if currency == "CNY" and tail.currency == "JPY":
         currency = "JPY"
     kind = "percent" if head.percent else tail.kind or ("currency" if currency else "plain")
-    if kind in ("currency", "plain") and tail.scale == 1 and _PER_SHARE.search(_clause_before(text, head.start)):
+    if kind in ("currency", "plain") and tail.scale == 1 and context.is_per_share(head.start):
         kind = "per_share"
     size = number.magnitude * tail.scale + tail.smaller
     negative = head.minus or bracketed or closing
-    negative = negative or signs.falls_before(text, head.start) or signs.falls_after(text, tail.end)
+    negative = negative or context.falls.before(head.start) or signs.falls_after(text, tail.end)
     return Value(
         number=-size if negative and size else size,
         kind=kind,
@@ -116,6 +132,8 @@ def _read(text: str, number: Number) -> Value | None:
 def _head(text: str, number: Number) -> _Head:
     low = max(0, number.start - 16)
     before = text[low : number.start]
+    if not units.MAY_PRECEDE.search(before):
+        return _Head(number.start)
     percent = _PERCENT_BEFORE.search(before)
     if percent:
         return _Head(low + percent.start(), minus=bool(percent[1]), percent=True)
@@ -195,7 +213,8 @@ def _is_value(number: Number, head: _Head, tail: _Tail, text: str) -> bool:
         return (united and not counted) or (number.magnitude >= 1e4 and number.end - number.start > 2)
     if united:
         return True
-    return not _NO_VALUE.fullmatch(number.written)
+    following = text[tail.end : tail.end + 1]
+    return not _NO_VALUE.fullmatch(number.written) and not (following.isascii() and following.isalpha())  # 5G, 3D
 
 
 def _fills_its_cell(text: str, start: int, end: int) -> bool:
@@ -206,12 +225,6 @@ def _fills_its_cell(text: str, start: int, end: int) -> bool:
     return (not left.strip(" ") or left[-1] in "|\t\n" or left.endswith("| ")) and (
         not right.strip(" ") or right[0] in "|\t\n" or right.startswith(" |")
     )
-
-
-def _clause_before(text: str, start: int) -> str:
-    before = text[max(0, start - 60) : start]
-    ends = list(_CLAUSE_END.finditer(before))
-    return before[ends[-1].end() :] if ends else before
 
 
 def _captioned(value: Value, captions: list[tuple[int, float]]) -> Value:
@@ -233,7 +246,7 @@ def _share_unit(first: Value, second: Value, text: str) -> tuple[Value, Value]:
         first = replace(first, number=first.number * second.scale, step=step, scale=second.scale)
     if first.kind == "plain" and second.kind != "plain":
         first = replace(first, kind=second.kind, currency=second.currency)
-    if first.number < 0 < second.number and text[first.span[0]] not in "-−(" and _RANGE.fullmatch(gap):
+    if first.kind == second.kind and first.number < 0 < second.number and text[first.span[0]] not in "-−(" and _RANGE.fullmatch(gap):
         second = replace(second, number=-second.number)  # a decline of 5% to 7%
     if second.kind == "plain" and first.kind == "currency":
         second = replace(second, kind="currency", currency=first.currency)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 
 _ABOUT = r"about|approximately|approx\.?|roughly|around|nearly|almost|some|only|just|over|(?:more|less)\s+than"
 _FILL = (
@@ -33,16 +34,27 @@ _FALL_AFTER = re.compile(
     r"|\s?的(?:降幅|跌幅|下降|下滑|亏损)",
     re.IGNORECASE,
 )
+_TRIGGER = re.compile(rf"{_FALL}|\bloss(?:es)?\b|\blost\b|亏", re.IGNORECASE)
 _WINDOW = 90
 
 
-def falls_before(text: str, start: int) -> bool:
-    """Whether the words right before `start` make the number there negative ("decline of", "net loss was", 亏损)."""
-    before = text[max(0, start - _WINDOW) : start]
-    if _FALL_BEFORE.search(before):
-        return True
-    loss = _LOSS_BEFORE.search(before)
-    return bool(loss) and not _NOT_A_LOSS.search(before[: loss.start()] if loss else "")
+class FallWords:
+    """The words of a text that can make a number after them negative, found once for the whole text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._ends = [match.end() for match in _TRIGGER.finditer(text)]
+
+    def before(self, start: int) -> bool:
+        """Whether the words right before `start` make the number there negative ("decline of", 亏损)."""
+        at = bisect_right(self._ends, start) - 1
+        if at < 0 or self._ends[at] < start - _WINDOW:
+            return False
+        before = self._text[max(0, start - _WINDOW) : start]
+        if _FALL_BEFORE.search(before):
+            return True
+        loss = _LOSS_BEFORE.search(before)
+        return loss is not None and not _NOT_A_LOSS.search(before[: loss.start()])
 
 
 def falls_after(text: str, end: int) -> bool:

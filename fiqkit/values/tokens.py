@@ -15,45 +15,53 @@ _LONGEST_WORDS = 200
 _YEAR = r"(?:19|20)\d\d"
 _LABELS = (
     "ASC|ASU|IFRS|IAS|SFAS|FAS|CAS|Topic|Item|Notes?|Pages?|pp?[.]|Section|Sec[.]|Table|Figure|Fig[.]|Exhibit|Level|Rule|Part|"
-    "Chapter|Appendix|Step|Form|No[.]|Article|Phase|Tier|Version|CIK|Windows|Boeing|Stage|Option|Scenario|Case|Chunk|Source"
+    "Chapter|Appendix|Step|Form|No[.]|Article|Phase|Tier|Version|CIK|Windows|Boeing|Stage|Option|Scenario|Case|iPhone|Model|Chunk|Source"
 )
-_INDEXES = r"S&P|Fortune|Russell|Nasdaq|Dow|CSI|FTSE|Nikkei|沪深|上证|中证|科创|创业板"
 
+# Grouped by the first character, so that most positions of a text are dismissed by one look.
 _TOKEN = re.compile(
     rf"""
     (?P<skip>
-        https?://\S+ | (?<![\w.+-])[\w.+-]{{1,64}}@[\w-]{{1,64}}\.[\w.]{{1,64}}
-      | (?<!\d)\d{{10}}-\d{{2}}-\d{{6}}(?!\d)
-      # dates, years, periods and durations
-      | (?<![\d.,]){_YEAR}(?:\s?[-/]\s?(?:0?[1-9]|1[0-2])(?:\s?[-/]\s?\d{{1,2}})?|\.\d{{1,2}}\.\d{{1,2}}|\s?[-–/~至到]\s?(?:{_YEAR}|\d\d))
-        (?!\d|[.,]\d|\s?%)年?
-      | (?<![\d.])\d{{1,2}}/\d{{1,2}}/\d{{2,4}}(?!\d)
-      | \b{MONTH}\s{{1,3}}\d{{1,2}}(?:st|nd|rd|th)?(?:\s?,?\s{{1,3}}{_YEAR})?(?![\d,]\d)\b | \b{MONTH}\s{{1,3}}{_YEAR}(?!\d)
-      | (?<![\d.,])\d{{1,2}}\s{{1,3}}{MONTH}(?:\s{{1,3}}{_YEAR})?\b
-      | (?<![\d.,])(?:19|20)?\d\d\s?年(?:度|报|代|初|末|底|前|后)?
-      | (?<![\d.,])\d{{1,2}}\s?(?:月份?(?:\s?\d{{1,2}}\s?[日号])?|[日号])
-      | (?<![\d.,])\d+(?:\.\d+)?(?:\s?[-–~至到]\s?\d+)?\s?(?:个月|个?季度|年|天|周|小时|分钟|岁)
-      | (?<![\d.,])\d+(?:\.\d+)?(?:\s?[-–]\s?\d+)?[\s-]?(?:(?:fiscal|calendar|consecutive)\s)?
-          (?:weeks?|months?|days?|years?|quarters?|hours?|minutes?|seconds?|yrs?|hrs?)\b
-      | (?<![A-Za-z0-9])(?:FY|CY|[1-4]Q|Q[1-4]|[12]H|H[12])\s?['’]?(?:(?:19|20)?\d\d)?(?![\d.,]\d|\d|\s?%)
-      | (?<![\d:.])\d{{1,2}}:\d\d(?::\d\d)?(?=\s?(?:am|pm|a\.m|p\.m|ET|EST|UTC)\b)
-      # ordinals, labels, list numbers
-      | 第\s?\d+ | \b\d+(?:st|nd|rd|th)\b | \#\d+
-      | \b(?:{_LABELS})[\s\#:.]{{0,3}}\d+[A-Za-z0-9.()-]*
-      | (?:{_INDEXES})\s?\d+
-      | \b\d{{1,2}}-[KQF](?:SB|/A)?\b
-      | (?m:^)[^\S\n]{{0,8}}[(\[]?\d{{1,2}}[.)\]、:](?![\d%])(?=[^\S\n]{{0,8}}[^\s])
-      | [(\[]\d[)\]](?!\s?(?:%|million|billion|万|亿)) | (?<![\d|]\s)[(\[]\d\d[)\]](?!\s?(?:%|million|billion|万|亿))
-      # codes and names
-      | (?<![\d.])\d{{4,6}}\.(?:SH|SZ|SS|HK|BJ|TW|US)(?![A-Za-z]) | (?<![A-Za-z])(?:SH|SZ|HK|BJ|SSE|SZSE|HKEX)\s?[.:]?\s?\d{{4,6}}(?!\d)
-      | (?:代码|代号|ticker|stock\ code)(?:为|是)?\s?[:(]?\s?\d{{4,6}}(?!\d|[.,]\d)
-      | \b3M(?=\s(?:Co|Company|Corp)|['’]s) | \b7-Eleven\b | \b401\(?k\)? | 58同城 | 51job
-      | (?<![A-Za-z0-9_])(?!(?:{units.CURRENCY_CODES})-?\d)[A-Za-z][A-Za-z_]{{0,20}}-?\d[A-Za-z0-9_-]*
+      (?<![A-Za-z])(?=[A-Za-z])(?:
+          https?://\S+
+        | {MONTH}\s{{1,3}}(?:\d{{1,2}}(?:st|nd|rd|th)?(?:\s?,?\s{{1,3}}{_YEAR})?(?![\d,]\d)\b|{_YEAR}(?!\d))
+        | (?:FY|CY|Q[1-4]|H[12])\s?['’]?(?:(?:19|20)?\d\d)?(?![\d.,]\d|\d|\s?%)
+        | (?:{_LABELS})[\s\#:.]{{0,3}}\d+[A-Za-z0-9.()-]*
+        | (?:S&P|Fortune|Russell|Nasdaq|Dow|CSI|FTSE|Nikkei)\s?\d+
+        | (?:SH|SZ|HK|BJ|SSE|SZSE|HKEX)\s?[.:]?\s?\d{{4,6}}(?!\d)
+        | (?:ticker|stock\ code)\s?[:(]?\s?\d{{4,6}}(?!\d|[.,]\d)
+        | (?<![0-9_])(?!(?:{units.CURRENCY_CODES})-?\d)[A-Za-z][A-Za-z_]{{0,20}}-?\d[A-Za-z0-9_-]*
+      )
+    | (?=\d)(?:
+          (?<!\d)\d{{10}}-\d{{2}}-\d{{6}}(?!\d)
+        | (?<![\d.,]){_YEAR}(?:\s?[-/]\s?(?:0?[1-9]|1[0-2])(?:\s?[-/]\s?\d{{1,2}})?|\.\d{{1,2}}\.\d{{1,2}}|\s?[-–/~至到]\s?(?:{_YEAR}|\d\d))
+          (?!\d|[.,]\d|\s?%)年?
+        | (?<![\d.])\d{{1,2}}/\d{{1,2}}/\d{{2,4}}(?!\d)
+        | (?<![\d.,])\d{{1,2}}\s{{1,3}}{MONTH}(?:\s{{1,3}}{_YEAR})?\b
+        | (?<![\d.,])(?:19|20)?\d\d\s?年(?:度|报|代|初|末|底|前|后)?
+        | (?<![\d.,])\d{{1,2}}\s?(?:月份?(?:\s?\d{{1,2}}\s?[日号])?|[日号])
+        | (?<![\d.,])\d{{1,9}}(?:\.\d{{1,9}})?(?:\s?[-–~至到]\s?\d{{1,9}})?(?:
+              \s?(?:个月|个?季度|年|天|周|小时|分钟|岁)
+            | [\s-]?(?:(?:fiscal|calendar|consecutive)\s)?
+              (?:weeks?|months?|days?|years?|quarters?|hours?|minutes?|seconds?|yrs?|hrs?)\b)
+        | (?<![A-Za-z0-9])(?:[1-4]Q|[12]H)\s?['’]?(?:(?:19|20)?\d\d)?(?![\d.,]\d|\d|\s?%)
+        | (?<![\d:.])\d{{1,2}}:\d\d(?::\d\d)?(?=\s?(?:am|pm|a\.m|p\.m|ET|EST|UTC)\b)
+        | (?<![\d.])\d{{1,9}}(?:st|nd|rd|th)\b
+        | (?<!\d)\d{{1,2}}-[KQF](?:SB|/A)?\b
+        | (?<![\d.])\d{{4,6}}\.(?:SH|SZ|SS|HK|BJ|TW|US)(?![A-Za-z])
+        | (?<!\d)(?:3M(?=\s(?:Co|Company|Corp)|['’]s) | 7-Eleven\b | 401\(?k\)? | 58同城 | 51job)
+      )
+    | [第\#]\s?\d+
+    | (?:沪深|上证|中证|科创|创业板)\s?\d+ | (?:代码|代号)[为是]?\s?[:(]?\s?\d{{4,6}}(?!\d|[.,]\d)
+    | [(\[]\d[)\]](?!\s?(?:%|million|billion|万|亿)) | (?<![\d|]\s)[(\[]\d\d[)\]](?!\s?(?:%|million|billion|万|亿))
     )
-    | (?P<number>(?<![\d.])(?<!\d,)(?:\d{{1,3}}(?:,\d{{3}})++(?!\d)|\d++)(?:\.\d++)?+(?!,\d)|(?<![\w.])\.\d++)
+    | (?P<number>(?=[.\d])(?:(?<![\d.])(?<!\d,)(?:\d{{1,3}}(?:,\d{{3}})++(?!\d)|\d++)(?:\.\d++)?+(?!,\d)|(?<![\w.])\.\d++))
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+# "1.", "(2)", "3、" that open a line number what follows.
+_LIST_MARK = re.compile(r"[.)\]、:](?![\d%])[^\S\n]{0,8}\S")
+_LINE_START = re.compile(r"(?:^|\n)[^\S\n]{0,8}[(\[]?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +88,18 @@ def numbers(text: str, language: str | None) -> Iterator[Number]:
         if match.start() < end:
             continue
         end = match.end()
-        if match.lastgroup == "number" and end - match.start() <= _LONGEST_NUMBER:
+        if match.lastgroup == "number" and end - match.start() <= _LONGEST_NUMBER and not _is_list_mark(match, text):
             yield _digits(match)
     yield from (number for number in spelled[at:] if number.start >= end)
+
+
+def _is_list_mark(match: re.Match[str], text: str) -> bool:
+    start, end = match.span()
+    if end - start > 2 or not _LIST_MARK.match(text, end):
+        return False
+    low = max(0, start - 10)
+    before = _LINE_START.search(text[low:start])
+    return before is not None and (low == 0 or before.group().startswith("\n"))
 
 
 def _digits(match: re.Match[str]) -> Number:

@@ -116,11 +116,12 @@ PREFIX = re.compile(
     rf"(?P<outer>[-+−–]\s?|\(\s?)?(?P<currency>(?<![A-Za-z])(?:{_any(CURRENCIES)}))?(?P<space>\s?)(?P<inner>[-+−–]|\(\s?)?$",
     re.IGNORECASE,
 )
+MAY_PRECEDE = re.compile(r"[-+−–($€£¥₩₹A-Za-z币之负]\s?$")
 CURRENCY_CODES = "|".join(name for name in CURRENCIES if name.isascii() and name.isalpha())
 
 SUFFIX = re.compile(
     rf"""
-      \s?(?P<percent>%|percent(?!age|[\s-]?point)\b|per\s?cent\b|pct\b)
+      \s?(?P<percent>%|per\s?cent(?!age|[\s-]?point)\b|pct\b)
     | \s?(?P<points>个?百分点|percentage[\s-]points?\b|percent[\s-]points?\b|ppts?\b|pps?\b|pts?\b)
     | \s?-?(?P<bps>basis[\s-]points?\b|bps?\b|个?基点)
     | (?:\s?(?P<zh_scale>{_any(CHINESE_SCALES)})|(?P<gap>[\s-]?)(?P<scale>{_any(SCALES)})(?![A-Za-z]))?
