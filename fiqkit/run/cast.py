@@ -14,6 +14,7 @@ from fiqkit.errors import UserError
 from fiqkit.models import open_engine
 from fiqkit.models.cards import Card, find_card
 from fiqkit.models.engine import Engine, Sampling
+from fiqkit.models.memory import Plan, plan
 from fiqkit.records import Instance
 from fiqkit.roles.interfaces import Grader, Judge, Simulator
 from fiqkit.run.lineup import Lineup, load, override
@@ -93,6 +94,11 @@ class Cast:
                         "--allow-self-grading"
                     )
 
+    def plan(self) -> Plan:
+        """What memory the models need, held against what this machine has."""
+        played = {f"{role} {card.name}": card for role, cards in self.members().items() for card in cards}
+        return plan(played, self._settings())
+
     def agents(self, instances: Sequence[Instance]) -> list[Agent]:
         """The agents under test: a reference policy, or a card once for each thinking mode."""
         return [agent for name in self.lineup.agent for agent in self._agents_of(name, instances)]
@@ -129,8 +135,12 @@ class Cast:
     def _open(self, card: Card) -> Engine:
         key = (card.engine, card.weights, card.model)
         if key not in self._engines:
-            self._engines[key] = open_engine(card, cards=self.cards, **self.settings)
+            self._engines[key] = open_engine(card, cards=self.cards, **self._settings())
         return self._engines[key]
+
+    def _settings(self) -> dict[str, Any]:
+        context = {"context": self.lineup.context} if self.lineup.context else {}
+        return {**context, **self.settings}
 
     def in_flight(self, agent: Agent) -> int:
         """How many episodes of an agent to have in flight: enough that its engine never waits for one.

@@ -61,7 +61,7 @@ class Watch:
         started: (run id, episodes to play, episodes already done).
         progressed: (episodes written since the last call), from the writing thread.
         interrupted: Ctrl-C was pressed once more.
-        said: a line worth showing, such as how many passages were built.
+        said: a line worth showing, such as what memory the models need.
     """
 
     started: Callable[[str, int, int], None] = lambda run, left, done: None
@@ -99,6 +99,10 @@ async def evaluate(settings: Settings, watch: Watch = Watch()) -> Result:
     cast = Cast(settings.lineup, settings.seed, settings.cards, settings.engine or {})
     if not settings.allow_self_grading:
         cast.check_self_grading()
+    plan = cast.plan()
+    for line in plan.lines():
+        watch.said(line)
+    plan.check()
     store = Store(settings.store, create=True)
     searcher = Searcher(index, settings.lineup.k) if index else None
     try:

@@ -72,12 +72,19 @@ def check_same(run: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> N
     pairs = {f"setting {k}": (before["settings"].get(k), now["settings"][k]) for k in now["settings"]}
     pairs |= {k: (before[k], now[k]) for k in ("prompts", "agents", "roles", "index")}
     for name, (then, today) in pairs.items():
-        today = json.loads(json.dumps(today))  # as the store gives it back
+        then, today = _lasting(then), _lasting(today)
         if then != today:
             raise UserError(
                 f"run {run} cannot be resumed: its {name} was {_short(then)} and is now {_short(today)}; "
                 "repeat the arguments it was started with, or start a new run"
             )
+
+
+def _lasting(value: Any) -> Any:
+    """A described thing as the store gives it back, without what a busy machine may choose differently: threads."""
+    if isinstance(value, Mapping):
+        return {key: _lasting(item) for key, item in value.items() if key != "threads"}
+    return [_lasting(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _short(value: Any) -> str:

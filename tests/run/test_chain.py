@@ -1,0 +1,103 @@
+"""The whole chain, from instances to the table: reference policies must give exactly the numbers that define them."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fiqkit.agent.modes import PRIMARY
+from fiqkit.errors import UserError
+from fiqkit.run.evaluation import Result, Settings, evaluate
+from fiqkit.run.lineup import Lineup
+from fiqkit.run.store import Store
+
+#           policy           accuracy  default  interaction (in mode interact)  commitment
+KNOWN = {
+    "intended-oracle": (1.0, 0.0, 1.0, 1.0),
+    "default-reader": (0.0, 1.0, 0.0, 1.0),
+    "contrarian": (1.0, 0.0, 0.0, 1.0),
+    "always-asks": (0.0, 1.0, 1.0, 1.0),
+    "never-commits": (0.0, 0.0, 0.0, 0.0),
+}
+
+
+def evaluated(tmp_path: Path, *agents: str, **settings: Any) -> Result:
+    modes = settings.pop("modes", PRIMARY)
+    lineup = Lineup(agent=agents, modes=modes)
+    return asyncio.run(evaluate(Settings(lineup=lineup, store=tmp_path / "runs.db", **settings)))
+
+
+def test_reference_policies_give_the_numbers_that_define_them(tmp_path: Path) -> None:
+    result = evaluated(tmp_path, *KNOWN)
+    assert result.complete
+    assert result.episodes == len(KNOWN) * len(PRIMARY) * 62
+    for row in result.rows:
+        accuracy, default, asks, commitment = KNOWN[row["model"]]
+        assert (row["accuracy"], row["default_capture"], row["commitment"]) == (accuracy, default, commitment), row
+        assert row["interaction_rate"] == (asks if row["mode"] == "interact" else 0.0)
+        assert (row["unscored"], row["engine_error"]) == (0, 0)
+    asking = {row["model"]: row for row in result.rows if row["mode"] == "interact"}
+    assert asking["intended-oracle"]["ac1_touch"] == asking["intended-oracle"]["ac1_central"] == 1.0
+    assert asking["always-asks"]["ac1_touch"] == 0.0
+    assert asking["default-reader"]["ac1_touch"] is None
+    assert asking["always-asks"]["mean_asks"] == 6.0
+
+
+def test_random_readings_are_right_about_half_of_the_time(tmp_path: Path) -> None:
+    rows = evaluated(tmp_path, "random-reading", modes=("answer",)).rows
+    assert rows[0]["accuracy"] + rows[0]["default_capture"] == 1.0
+    assert 0.3 < rows[0]["accuracy"] < 0.7
+
+
+def test_the_simulator_settles_the_template_question_on_the_bundled_set(tmp_path: Path) -> None:
+    """A template question of the primary category gets yes or no, so that asking it is worth something."""
+    rows = evaluated(tmp_path, "template-asker", modes=("interact",)).rows
+    assert rows[0]["accuracy"] >= 0.9
+
+
+def test_every_mode_runs_and_the_store_holds_the_whole_episode(tmp_path: Path) -> None:
+    modes = ("always-ask", "category-oracle", "template-oracle", "context-oracle", "interpretation-oracle")
+    modes += ("oracle-retrieval", "enumerate", "forced-interact-2")
+    result = evaluated(tmp_path, "intended-oracle", modes=modes, limit=4)
+    found = {row["mode"]: row["accuracy"] for row in result.rows}
+    assert found == dict.fromkeys(modes, 1.0)
+    store = Store(tmp_path / "runs.db")
+    for _, episode in store.episodes(result.run):
+        assert episode.ending == "answered"
+        assert len(episode.asks) == {"forced-interact-2": 2, "always-ask": 1}.get(episode.mode, len(episode.asks))
+
+
+def test_two_runs_with_one_seed_are_equal(tmp_path: Path) -> None:
+    stores = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        result = evaluated(tmp_path / name, "random-reading", "template-asker", limit=10, seed=3)
+        episodes = Store(tmp_path / name / "runs.db").episodes(result.run)
+        stores.append(sorted((e.model, e.mode, e.instance_id, e.answer, e.asks) for _, e in episodes))
+    assert stores[0] == stores[1]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"modes": ("serach",)}, "unknown mode 'serach'"),
+        ({"limit": 0}, "--limit is 0"),
+        ({"instances": Path("none.jsonl"), "modes": ("answer",)}, "none.jsonl"),
+        ({"index": Path("none")}, "none"),
+        ({"agents": ("smolm2",)}, "unknown model card 'smolm2'"),
+    ],
+)
+def test_bad_input_is_one_line_and_leaves_no_run_behind(tmp_path: Path, settings: dict[str, Any], message: str) -> None:
+    agents = settings.pop("agents", ("default-reader",))
+    with pytest.raises(UserError, match=message) as raised:
+        evaluated(tmp_path, *agents, **settings)
+    assert "\n" not in str(raised.value)
+    assert not (tmp_path / "runs.db").exists() or Store(tmp_path / "runs.db").runs() == []
+
+
+def test_own_instances_without_an_index_are_refused_in_a_searching_mode(tmp_path: Path) -> None:
+    from fiqkit.bench_data import INSTANCES
+
+    with pytest.raises(UserError, match="no index"):
+        evaluated(tmp_path, "default-reader", instances=INSTANCES)

@@ -1,0 +1,61 @@
+"""No message that the environment or a role authored holds C, A or A_d, but where a passage or the mode grants it."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fiqkit import values
+from fiqkit.agent.environment import Environment, World
+from fiqkit.agent.modes import MODE_NAMES, Mode, mode
+from fiqkit.agent.policy import play
+from fiqkit.agent.reference import ReferenceAgent
+from fiqkit.bench_data import INSTANCES
+from fiqkit.records import Instance, read_instances
+from fiqkit.roles import open_simulator
+
+MODES = [mode(name.replace("-N", "-2")) for name in MODE_NAMES]
+
+
+async def _nothing_found(query: str, language: str) -> list[str]:
+    return []
+
+
+def authored(instance: Instance, rules: Mode, policy: str, simulator: str) -> Iterator[str]:
+    """What the agent was told in an episode; the search finds nothing, so that no passage is among it."""
+    world = World(open_simulator(simulator), _nothing_found)
+    environment = Environment(instance, rules, world)
+    asyncio.run(play(ReferenceAgent(policy, [instance]), environment))
+    return (message["content"] for message in environment.messages if message["role"] != "assistant")
+
+
+def states(text: str, gold: str) -> bool:
+    """Whether a text holds a gold as a whole value, in whatever notation."""
+    [value] = values.find(gold)
+    return any(values.same(found, value) for found in values.find(text))
+
+
+def check(instances: list[Instance], simulator: str = "rules") -> None:
+    for rules in MODES:
+        if rules.own_passage:
+            continue
+        for instance in instances:
+            for policy in ("template-asker", "always-asks"):
+                for text in authored(instance, rules, policy, simulator):
+                    where = (instance.instance_id, rules.name, text)
+                    if "context" not in rules.gives:
+                        assert instance.context not in text, where
+                    if "spans" not in rules.gives:
+                        assert not states(text, instance.answer), where
+                        assert not states(text, instance.default_answer), where
+
+
+def test_nothing_leaks_on_the_bundled_set() -> None:
+    check(read_instances(INSTANCES))
+
+
+@pytest.mark.slow
+@pytest.mark.conformance
+def test_nothing_leaks_on_the_released_set(shared_data: Path) -> None:
+    check(read_instances(shared_data / "fininteract" / "fininteract_v1.jsonl"))

@@ -1,0 +1,119 @@
+"""Runs that are killed or interrupted go on without repeating or losing an episode. Real processes, real signals."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+FIQKIT = (sys.executable, "-m", "fiqkit")
+SCRIPTED = ("--agent", "template-asker,never-commits,random-reading,always-asks", "--seed", "5")
+
+
+def start(store: Path, *options: str) -> subprocess.Popen[str]:
+    command = [*FIQKIT, "run", "--store", str(store), "--json", *options]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def content(store: Path) -> dict[str, list[Any]]:
+    """All that a store says of its episodes, but for their numbers and timings."""
+    conn = sqlite3.connect(store)
+    key = "model, mode, instance_id"
+    episodes = f"SELECT {key}, ending, answer, confidence, n_turns, n_asks, flags, opening, extra FROM episodes"
+    turns = f"SELECT {key}, turn, action, content, text, observation, refused FROM turns JOIN episodes USING (episode)"
+    labels = "kind, turn, given_by, outcome, value, touched, central"
+    verdicts = f"SELECT {key}, {labels} FROM verdicts JOIN episodes USING (episode)"
+    return {query: sorted(conn.execute(query).fetchall(), key=repr) for query in (episodes, turns, verdicts)}
+
+
+def killed_and_resumed(tmp_path: Path, kills: int, seed: int) -> None:
+    whole = tmp_path / "whole.db"
+    process = start(whole, *SCRIPTED)
+    assert process.wait() == 0, process.stderr.read() if process.stderr else ""
+    broken = tmp_path / "broken.db"
+    draw = Random(seed)
+    survived = 0
+    stored = [0]
+    for _ in range(kills):
+        process = start(broken, *SCRIPTED, "--resume", "last", "--in-flight", "1")
+        # Wait for the run to begin, then let it live for a random moment: start-up is most of its life.
+        assert process.stderr is not None
+        process.stderr.readline()
+        time.sleep(draw.uniform(0, 0.15))
+        process.kill()
+        survived += process.wait() != -signal.SIGKILL
+        stored.append(len(next(iter(content(broken).values()))))
+    assert stored == sorted(stored)
+    process = start(broken, *SCRIPTED, "--resume", "last")
+    out, _ = process.communicate()
+    assert process.returncode == 0
+    assert json.loads(out)["complete"]
+    assert content(broken) == content(whole)
+    assert sqlite3.connect(broken).execute("SELECT count(*), min(status) FROM runs").fetchone() == (1, "done")
+
+
+def test_a_killed_run_resumes_to_the_same_store(tmp_path: Path) -> None:
+    killed_and_resumed(tmp_path, kills=2, seed=1)
+
+
+@pytest.mark.slow
+def test_fifty_kills_at_random_moments_lose_and_repeat_nothing(tmp_path: Path) -> None:
+    killed_and_resumed(tmp_path, kills=50, seed=2)
+
+
+def test_ctrl_c_exits_130_with_what_was_finished_and_can_be_resumed(tmp_path: Path) -> None:
+    """On the real embedded model: the episodes in flight are finished, the report is marked, the run goes on later."""
+    store = tmp_path / "runs.db"
+    options = ("--agent", "smollm2-135m", "--limit", "6", "--modes", "answer", "--max-tokens", "40")
+    process = start(store, *options, "--in-flight", "1")
+    assert process.stderr is not None
+    process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate()
+    assert process.returncode == 130, err
+    partial = json.loads(out)
+    assert not partial["complete"]
+    assert 1 <= partial["episodes"] < 6
+    assert "--resume" in err
+    assert sqlite3.connect(store).execute("SELECT status FROM runs").fetchone() == ("partial",)
+    resumed = start(store, *options, "--in-flight", "1", "--resume", "last")
+    out, err = resumed.communicate()
+    assert resumed.returncode == 0, err
+    assert json.loads(out)["episodes"] == 6
+
+
+def test_a_run_is_not_resumed_under_other_settings(tmp_path: Path) -> None:
+    store = tmp_path / "runs.db"
+    assert start(store, "--agent", "default-reader", "--modes", "answer", "--limit", "2").wait() == 0
+    other = start(store, "--agent", "default-reader", "--modes", "answer", "--limit", "3", "--resume", "last")
+    _, err = other.communicate()
+    assert other.returncode == 2
+    assert "cannot be resumed" in err
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_a_full_disk_is_one_line_and_the_store_stays_whole(tmp_path: Path) -> None:
+    """The process may write files of 400 kB at most: enough to begin the run, too little to finish it."""
+    import resource
+
+    def small_disk() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
+
+    store = tmp_path / "runs.db"
+    command = [*FIQKIT, "run", "--store", str(store), *SCRIPTED]
+    done = subprocess.run(command, capture_output=True, text=True, preexec_fn=small_disk, env={**os.environ})
+    assert done.returncode == 2, done.stderr
+    assert "cannot be written" in done.stderr
+    assert "Traceback" not in done.stderr
+    resumed = start(store, *SCRIPTED, "--resume", "last")
+    out, err = resumed.communicate()
+    assert resumed.returncode == 0, err
+    assert json.loads(out)["complete"]
