@@ -62,10 +62,12 @@ def command(
 def _print(report: Any) -> None:
     from rich.console import Console
 
-    from fiqkit.report.terminal import comparison_table, main_table
+    from fiqkit.report.terminal import comparison_table, main_table, partial_runs
 
     console = Console()
     console.print(main_table(report.rows, width=console.width, references=report.references))
+    for note in partial_runs(report.runs):
+        console.print(note, style="yellow", highlight=False)
     if report.comparisons:
         console.print(comparison_table(report.comparisons))
     for finding in report.diagnosis:

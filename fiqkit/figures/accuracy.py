@@ -3,46 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
 
 from matplotlib.figure import Figure
 
 from fiqkit.figures.style import (
     INK,
-    PALETTE,
     RIGHT,
     RULE,
+    WIDTH,
     WRONG,
     Row,
     canvas,
     colours,
     headroom,
     labels,
+    listed,
+    listed_height,
     percent_axis,
     whiskers,
 )
 
 
 def accuracy_by_mode(rows: Sequence[Row]) -> Figure:
-    """Accuracy with its 95% interval for every row, grouped by model; default-capture as a hollow mark."""
-    figure, axes = canvas(7.2, 0.9 + 0.27 * len(rows) + 0.2 * len({row["model"] for row in rows}))
-    ticks: list[tuple[float, str]] = []
-    at = 0.0
-    for index, (model, group) in enumerate(groupby(rows, key=lambda row: row["model"])):
-        found = list(group)
-        colour = PALETTE[index % len(PALETTE)]
-        for row, name in zip(found, _names(found), strict=True):
-            if row["accuracy"] is not None:
-                bars = whiskers(row["accuracy"], row["accuracy_ci"])
-                axes.errorbar(row["accuracy"], at, xerr=bars, fmt="o", color=colour, markersize=5, capsize=2.5, lw=1.4)
-            if row["default_capture"] is not None:
-                axes.plot(row["default_capture"], at, "D", color=colour, markersize=4.5, fillstyle="none", mew=1.2)
-            ticks.append((at, f"{model} · {name}"))
-            at += 1
-        at += 0.6
-    axes.set_yticks([tick for tick, _ in ticks], [name for _, name in ticks])
-    axes.invert_yaxis()
-    axes.tick_params(axis="y", length=0)
+    """Accuracy with its 95% interval for every row, under its model; default-capture as a hollow mark."""
+    figure, axes = canvas(WIDTH, listed_height(rows))
+    for at, row, colour in zip(listed(axes, rows), rows, colours(rows), strict=True):
+        if row["accuracy"] is not None:
+            bars = whiskers(row["accuracy"], row["accuracy_ci"])
+            axes.errorbar(row["accuracy"], at, xerr=bars, fmt="o", color=colour, markersize=5, capsize=2.5, lw=1.4)
+        if row["default_capture"] is not None:
+            axes.plot(row["default_capture"], at, "D", color=colour, markersize=4.5, fillstyle="none", mew=1.2)
     percent_axis(axes, "x", 1.02, -0.012)
     axes.set_xlabel("% of episodes")
     axes.plot([], [], "o", color=INK, markersize=5, label="accuracy, 95% interval")
@@ -51,41 +41,32 @@ def accuracy_by_mode(rows: Sequence[Row]) -> Figure:
     return figure
 
 
-def _names(rows: Sequence[Row]) -> list[str]:
-    """Modes, with the run where a mode occurs twice."""
-    modes = [row["mode"] for row in rows]
-    return [mode if modes.count(mode) == 1 else f"{mode} ({row['run']})" for mode, row in zip(modes, rows, strict=True)]
-
-
 def single_gold_illusion(rows: Sequence[Row]) -> Figure:
     """Accuracy against the intended answer beside accuracy against the default one, as if that were the only gold."""
     shown = [row for row in rows if row["default_capture"] is not None and row["accuracy"] is not None]
-    figure, axes = canvas(7.2, 0.9 + 0.3 * max(len(shown), 1))
-    for at, row in enumerate(shown):
+    figure, axes = canvas(WIDTH, listed_height(shown))
+    for at, row in zip(listed(axes, shown), shown, strict=True):
         intended, default = row["accuracy"], row["default_capture"]
         axes.plot([intended, default], [at, at], color=RULE, lw=2.5, solid_capstyle="round", zorder=1)
         axes.plot(intended, at, "o", color=RIGHT, markersize=6, zorder=2)
         axes.plot(default, at, "o", color=WRONG, markersize=6, zorder=2)
         ratio = row["single_gold_inflation"]
-        if ratio and max(intended, default):
+        if ratio:
             axes.annotate(
                 f"×{ratio:.1f}", (max(intended, default), at), (8, 0), textcoords="offset points", va="center"
             )
-    axes.set_yticks(range(len(shown)), [f"{row['model']} · {row['mode']}" for row in shown])
-    axes.tick_params(axis="y", length=0)
-    axes.invert_yaxis()
     top = max((max(row["accuracy"], row["default_capture"]) for row in shown), default=1.0)
     percent_axis(axes, "x", headroom([top], 0.1), -0.006)
     axes.set_xlabel("% of episodes")
     axes.plot([], [], "o", color=RIGHT, label="against the intended answer")
     axes.plot([], [], "o", color=WRONG, label="against the default answer")
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+    axes.legend(loc="lower center", bbox_to_anchor=(0.4, 1.0), ncols=2)
     return figure
 
 
 def accuracy_by_entropy(rows: Sequence[Row]) -> Figure:
     """Accuracy against prior entropy, one line a row; bins are distinct values merged to ten items."""
-    figure, axes = canvas(7.2, 3.4)
+    figure, axes = canvas(WIDTH, 3.2)
     bins = list(dict.fromkeys(name for row in rows for name in row["by_h0"]))
     bins.sort(key=lambda name: float(name.split("–")[0]))
     for index, (row, name, colour) in enumerate(zip(rows, labels(rows), colours(rows), strict=True)):

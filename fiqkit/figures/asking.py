@@ -14,6 +14,7 @@ from fiqkit.figures.style import (
     PALETTE,
     RIGHT,
     RULE,
+    WIDTH,
     WRONG,
     Row,
     canvas,
@@ -21,6 +22,8 @@ from fiqkit.figures.style import (
     colours,
     headroom,
     labels,
+    listed,
+    listed_height,
     percent_axis,
     present_categories,
     whiskers,
@@ -41,7 +44,7 @@ BUDGET = {
 def targeting_by_category(rows: Sequence[Row]) -> Figure:
     """Figure 5: AC@1 (touch) per primary category, one bar a model."""
     names = present_categories(rows)
-    figure, axes = canvas(7.2, 3.3)
+    figure, axes = canvas(WIDTH, 3.2)
     width = 0.8 / max(len(rows), 1)
     for index, (row, label) in enumerate(zip(rows, labels(rows), strict=True)):
         at = [x - 0.4 + width * (index + 0.5) for x in range(len(names))]
@@ -64,7 +67,7 @@ def targeting_by_category(rows: Sequence[Row]) -> Figure:
 def targeting_and_resolution(rows: Sequence[Row]) -> Figure:
     """Figure 6: a pair of heat maps, targeting (AC@1) and resolution (accuracy), per model and primary category."""
     names = present_categories(rows)
-    figure, pair = canvas(7.2, 1.35 + 0.42 * len(rows), ncols=2, sharey=True)
+    figure, pair = canvas(WIDTH, 1.3 + 0.62 * len(rows), nrows=2, sharex=True)
     for axes, (measure, title) in zip(pair, (("ac1_touch", "targeting"), ("accuracy", "resolution")), strict=True):
         table = np.array([[_cell(row, name, measure) for name in names] for row in rows], dtype=float)
         axes.imshow(table, cmap="GnBu", vmin=0, vmax=1, aspect="auto")
@@ -88,7 +91,7 @@ def interaction_lever(comparisons: Sequence[Mapping[str, Any]]) -> Figure:
     """Figure 7: accuracy of interact minus search, by model, with the paired 95% interval."""
     levers = [c for c in comparisons if (c["first"]["mode"], c["second"]["mode"]) == ("search", "interact")]
     levers.sort(key=lambda c: c["difference"], reverse=True)
-    figure, axes = canvas(7.2, 0.9 + 0.34 * max(len(levers), 1))
+    figure, axes = canvas(WIDTH, 0.8 + 0.36 * max(len(levers), 1))
     for at, lever in enumerate(levers):
         colour = RIGHT if lever["ci"][0] > 0 else WRONG if lever["ci"][1] < 0 else "#8a93a3"
         axes.barh(at, lever["difference"], 0.6, color=colour)
@@ -96,7 +99,7 @@ def interaction_lever(comparisons: Sequence[Mapping[str, Any]]) -> Figure:
             lever["difference"], at, xerr=whiskers(lever["difference"], lever["ci"]), color=INK, capsize=3, lw=1.1
         )
         edge = max(lever["ci"][1], 0)
-        axes.annotate(f"{100 * lever['difference']:+.1f}", (edge, at), (6, 0), textcoords="offset points", va="center")
+        axes.annotate(_signed(lever["difference"]), (edge, at), (6, 0), textcoords="offset points", va="center")
     axes.axvline(0, color=INK, lw=0.8)
     sides = [
         {"model": c["second"]["model"], "mode": "interact", "run": c["second"]["run"], "grader": ""} for c in levers
@@ -104,16 +107,21 @@ def interaction_lever(comparisons: Sequence[Mapping[str, Any]]) -> Figure:
     axes.set_yticks(range(len(levers)), labels(sides))
     axes.invert_yaxis()
     axes.tick_params(axis="y", length=0)
-    axes.xaxis.set_major_formatter(lambda value, _: f"{100 * value:+g}" if value else "0")
+    axes.xaxis.set_major_formatter(lambda value, _: _signed(value, "g") if value else "0")
     axes.grid(axis="x")
     axes.margins(x=0.12)
     axes.set_xlabel("accuracy of interact minus search, points")
     return figure
 
 
+def _signed(difference: float, form: str = ".1f") -> str:
+    """Points with their sign, a true minus."""
+    return f"{100 * difference:+{form}}".replace("-", "−")
+
+
 def targeting_against_resolution(rows: Sequence[Row], human: Mapping[str, Any] | None = None) -> Figure:
     """Figure 8: AC@1 against accuracy, one point a model; the human baseline where the data set has one."""
-    figure, axes = canvas(7.2, 3.9)
+    figure, axes = canvas(WIDTH, 3.7)
     for index, (row, label, colour) in enumerate(zip(rows, labels(rows), colours(rows), strict=True)):
         if row["ac1_touch"] is None or row["accuracy"] is None:
             continue
@@ -137,30 +145,25 @@ def targeting_against_resolution(rows: Sequence[Row], human: Mapping[str, Any] |
     percent_axis(axes, "y", headroom([*tops, human["accuracy"] if human else None], 0.5), -0.012)
     axes.set_xlabel("targeting: first question on a true category (AC@1), %")
     axes.set_ylabel("resolution: accuracy, %")
-    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
     return figure
 
 
 def error_budget(rows: Sequence[Row]) -> Figure:
     """Figure 10: what every episode of a row came to, stacked: right, or one primary error."""
-    figure, axes = canvas(7.2, 1.2 + 0.32 * max(len(rows), 1))
+    figure, axes = canvas(WIDTH, listed_height(rows) + 0.35)
+    places = listed(axes, rows)
     left = np.zeros(len(rows))
     for name, (colour, legend) in BUDGET.items():
         shares = np.array([row["errors"][name] for row in rows])
         if not shares.any():
             continue
-        bars = axes.barh(
-            range(len(rows)), shares, 0.68, left=left, color=colour, label=legend, edgecolor="white", lw=0.6
-        )
-        texts = [f"{100 * share:.0f}" if share >= 0.05 else "" for share in shares]
+        bars = axes.barh(places, shares, 0.72, left=left, color=colour, label=legend, edgecolor="white", lw=0.6)
+        texts = [f"{100 * share:.0f}" if share >= 0.06 else "" for share in shares]
         dark = name in ("right", "E1", "E2", "E5")
         axes.bar_label(bars, texts, label_type="center", fontsize=7.5, color="white" if dark else INK)
         left += shares
-    axes.set_yticks(range(len(rows)), [f"{row['model']} · {row['mode']}" for row in rows])
-    axes.margins(y=0.02)
-    axes.invert_yaxis()
-    axes.tick_params(axis="y", length=0)
     percent_axis(axes, "x", 1.0)
     axes.set_xlabel("% of episodes")
-    axes.legend(loc="lower center", bbox_to_anchor=(0.4, 1.0), ncols=3, columnspacing=1.2, handlelength=1.2)
+    axes.legend(loc="lower center", bbox_to_anchor=(0.36, 1.0), ncols=2, columnspacing=1.2, handlelength=1.2)
     return figure

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from fiqkit.figures.style import FAINT, INK, RULE, Row, canvas, colours, percent_axis
+from fiqkit.figures.style import FAINT, INK, RULE, WIDTH, Row, canvas, colours, percent_axis
 
 
 def stating(rows: Sequence[Row]) -> list[Row]:
@@ -16,13 +16,13 @@ def stating(rows: Sequence[Row]) -> list[Row]:
 
 def calibration(rows: Sequence[Row]) -> Figure:
     """A small reliability diagram for each row that stated confidence: five bins, area of a mark ∝ episodes."""
-    shown = stating(rows)
-    columns = min(4, max(len(shown), 1))
+    shown = [(row, colour) for row, colour in zip(rows, colours(rows), strict=True) if row["ece"] is not None]
+    columns = min(3, max(len(shown), 1))
     lines = -(-len(shown) // columns) or 1
-    figure, grid = canvas(7.2, 2.3 * lines, nrows=lines, ncols=columns, sharex=True, sharey=True, squeeze=False)
+    figure, grid = canvas(WIDTH, 2.3 * lines, nrows=lines, ncols=columns, sharex=True, sharey=True, squeeze=False)
     for axes in grid.flat[len(shown) :]:
         axes.set_visible(False)
-    for axes, row, colour in zip(grid.flat, shown, colours(shown), strict=False):
+    for axes, (row, colour) in zip(grid.flat, shown, strict=False):
         bins = [part for part in row["reliability"] if part["n"]]
         total = sum(part["n"] for part in bins)
         axes.fill_between([0, 1], [0, 1], 0, color=FAINT, zorder=0)

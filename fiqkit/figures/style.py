@@ -23,6 +23,8 @@ PALETTE = ("#0b5c8f", "#c8641b", "#1b8a6b", "#9c4a7c", "#7a6a12", "#4c9bc9", "#5
 RIGHT, WRONG = "#1b8a6b", "#b23a3a"
 MARKERS = "osD^vPX*"
 
+WIDTH = 5.6  # inches of a report's figures: legible in a column of print and on a phone
+
 _STYLE: Any = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
@@ -94,6 +96,34 @@ def labels(rows: Sequence[Row]) -> list[str]:
         if len(set(names)) == len(names):
             return names
     return [f"{name} · {row['grader']}" for name, row in zip(names, rows, strict=True)]
+
+
+def listed(axes: Axes, rows: Sequence[Row]) -> list[float]:
+    """Lay rows out down the y axis under a heading for each model; returns the place of each row."""
+    repeat = len({(row["model"], row["mode"]) for row in rows}) < len(rows)
+    names = [f"{row['mode']} · {row['run']}" if repeat else row["mode"] for row in rows]
+    places: list[float] = []
+    ticks: list[tuple[float, str, str]] = []
+    at = 0.0
+    for above, row, name in zip([None, *rows], rows, names, strict=False):
+        if above is None or above["model"] != row["model"]:
+            at += 0.35 if above else 0.0
+            ticks.append((at, row["model"], "bold"))
+            at += 1
+        ticks.append((at, name, "normal"))
+        places.append(at)
+        at += 1
+    axes.set_yticks([place for place, _, _ in ticks], [text for _, text, _ in ticks])
+    for label, (_, _, weight) in zip(axes.get_yticklabels(), ticks, strict=True):
+        label.set_fontweight(weight)
+    axes.set_ylim(at - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+    return places
+
+
+def listed_height(rows: Sequence[Row]) -> float:
+    """Inches that `listed` rows need, with room for an axis and a legend."""
+    return 0.95 + 0.235 * (len(rows) + 1.35 * len({row["model"] for row in rows}))
 
 
 def in_mode(rows: Iterable[Row], mode: str) -> list[Row]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from fiqkit.errors import UserError
 from fiqkit.figures.gallery import HUMAN, Material
 from fiqkit.metrics.compare import table_comparisons
 from fiqkit.metrics.errors import answered_by_template, diagnose, error_budget
@@ -42,6 +43,9 @@ class Report:
         """What `--json` prints."""
         return {
             "rows": self.rows,
+            "runs": [
+                {name: run[name] for name in ("run", "kind", "status", "created", "episodes")} for run in self.runs
+            ],
             "references": self.references,
             "comparisons": self.comparisons,
             "diagnosis": self.diagnosis,
@@ -60,9 +64,11 @@ def make_report(
     """The report of some runs of a store, or of all.
 
     Raises:
-        UserError: no such run, or no verdict of the grader or judge that was named.
+        UserError: no run at all, no such run, or no verdict of the grader or judge that was named.
     """
     chosen = [store.resolve(name) for name in dict.fromkeys(runs)] or store.runs()
+    if not chosen:
+        raise UserError(f"{store.path}: holds no run yet; start one with fiqkit run, or import one")
     scored = load_scored(store, [run["run"] for run in chosen], grader, judge)
     by_template = answered_by_template(scored)
     parts = group(scored, lambda e: (e.run, e.model, e.mode))

@@ -16,7 +16,7 @@ from fiqkit.metrics.errors import ERRORS, answered_by_template, error_flags, pri
 from fiqkit.metrics.scored import Scored
 from fiqkit.records import Ending, Episode, Instance, instance_row
 from fiqkit.report.document import Report
-from fiqkit.report.terminal import Row, change_name, notes, number, p_value, percent
+from fiqkit.report.terminal import Row, change_name, notes, number, p_value, partial_runs, percent
 from fiqkit.run.store import Store
 from fiqkit.taxonomy import CATEGORIES
 
@@ -93,15 +93,6 @@ def page(report: Report, store: Store) -> str:
     )
 
 
-def partial_runs(runs: Sequence[Row]) -> list[str]:
-    """A line for each run that did not come to its end."""
-    return [
-        f"run {run['run']} is {run['status']}: it was not finished, and its numbers are those of the episodes it has"
-        for run in runs
-        if run["status"] != "done"
-    ]
-
-
 # --- tables ---------------------------------------------------------------------------------------------------------
 
 
@@ -115,13 +106,17 @@ def _standfirst(report: Report) -> str:
     said = [f"{len(found):,} {name}{'' if len(found) == 1 else 's'}" for name, found in counts.items()]
     graders = ", ".join(dict.fromkeys(row["grader"] for row in report.rows))
     judges = ", ".join(dict.fromkeys(row["judge"] for row in report.rows))
-    return f"{', '.join(said)}. Answers graded by {graders}, questions judged by {judges}."
+    return f"{', '.join(said)}. Graded by: {graders}. Questions judged by: {judges}."
 
 
 def _columns() -> list[dict[str, Any]]:
-    first = [("mode", "", True), ("n", "episodes that count", False), ("accuracy", "gave the intended answer", False)]
-    drawn = [{"heading": heading, "title": title, "text": text} for heading, title, text in first]
-    return drawn + [{"heading": heading, "title": title, "text": False} for heading, title, _ in _CELLS]
+    first = [
+        ("mode", "", "text"),
+        ("n", "episodes that count", ""),
+        ("accuracy", "gave the intended answer", "estimate"),
+    ]
+    columns = [*first, *((heading, title, "") for heading, title, _ in _CELLS)]
+    return [{"heading": heading, "title": title, "css": css} for heading, title, css in columns]
 
 
 def _blocks(report: Report) -> Iterator[dict[str, Any]]:

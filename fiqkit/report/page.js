@@ -109,6 +109,7 @@ async function read(e) {
 function episode(e, body, instance) {
   const judged = new Map();
   for (const v of body.verdicts.filter((v) => v.kind === "question")) judged.set(v.turn, [...(judged.get(v.turn) || []), v]);
+  const answered = body.turns.some((t) => t.action === "answer" && t.content.response === body.answer);
   return [
     el("h3", {}, instance.question),
     el("p", { class: "meta" }, `${e.instance} · ${e.model} · ${e.mode} · ${e.run} · `, tag(e.outcome)),
@@ -123,7 +124,7 @@ function episode(e, body, instance) {
     ...body.turns.map((t, index) => turn(t, index, judged.get(index) || [])),
     facts([
       ["ending", body.ending + (body.error ? `: ${body.error}` : "")],
-      ["answer", body.answer],
+      ["answer", answered ? null : body.answer],
       ["confidence", body.confidence === null ? null : String(body.confidence)],
       ["marks", body.flags.join(", ")],
     ]),

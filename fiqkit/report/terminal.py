@@ -138,6 +138,15 @@ def p_value(p: float) -> str:
     return "<.001" if p < 0.001 else f"{p:.3f}"
 
 
+def partial_runs(runs: Sequence[Row]) -> list[str]:
+    """A line for each run that did not come to its end."""
+    return [
+        f"run {run['run']} is {run['status']}: it was not finished, and its numbers are those of the episodes it has"
+        for run in runs
+        if run["status"] != "done"
+    ]
+
+
 def notes(rows: Sequence[Row]) -> list[str]:
     """One line for each row that left episodes out of its rates, with the worst and the best case."""
     return [

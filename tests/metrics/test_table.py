@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from fiqkit.metrics.measures import estimate
+from fiqkit.metrics.table import entropy_bins, main_rows, mode_rank
+from fiqkit.records import Ending, Judgement
+
+
+def test_faults_are_no_wrong_answers(scored):
+    """One right, one wrong, one unscored, one engine error: accuracy is one of two, and between 1/4 and 3/4."""
+    episodes = [
+        scored("a"),
+        scored("b", outcome="other"),
+        scored("c", outcome="unscored"),
+        scored("d", outcome=None, ending=Ending.ENGINE_ERROR),
+    ]
+    (row,) = main_rows(episodes)
+    assert (row["n"], row["episodes"], row["unscored"], row["engine_error"]) == (2, 4, 1, 1)
+    assert row["accuracy"] == 0.5
+    assert (row["accuracy_worst"], row["accuracy_best"]) == (0.25, 0.75)
+    assert row["endings"] == {"answered": 0.75, "engine_error": 0.25}
+
+
+def test_an_engine_error_does_not_count_whatever_its_label(scored):
+    (row,) = main_rows([scored("a"), scored("b", ending=Ending.ENGINE_ERROR)])
+    assert (row["n"], row["accuracy"], row["engine_error"]) == (1, 1.0, 1)
+
+
+def test_endings_without_an_answer_are_not_correct(scored):
+    lost = [
+        scored(ending, outcome=None, ending=ending, is_intended=False, is_default=False)
+        for ending in (Ending.BUDGET, Ending.PARSE_FAILURE, Ending.TRUNCATED, Ending.CONTEXT_OVERFLOW)
+    ]
+    (row,) = main_rows([scored("a"), *lost])
+    assert (row["n"], row["accuracy"], row["commitment"]) == (5, 0.2, 0.2)
+    assert row["outcomes"] == {"intended": 0.2}
+    assert row["endings"]["context_overflow"] == 0.2
+
+
+def test_commitment(scored):
+    outcomes = ("intended", "default", "other", "hedge", "refusal", "question", "empty")
+    (row,) = main_rows([scored(o, outcome=o) for o in outcomes])
+    assert row["commitment"] == pytest.approx(3 / 7)
+    assert row["outcomes"] == {o: pytest.approx(1 / 7) for o in outcomes}
+
+
+def test_commitment_is_unknown_where_only_booleans_were_recorded(scored):
+    (row,) = main_rows([scored("a", outcome=None, is_intended=True, is_default=False), scored("b")])
+    assert row["commitment"] is None
+    assert row["accuracy"] == 1.0
+
+
+def test_default_capture_and_single_gold(scored):
+    (row,) = main_rows(
+        [scored("a"), *(scored(f"d{i}", outcome="default") for i in range(3)), scored("o", outcome="other")]
+    )
+    assert row["default_capture"] == 0.6
+    assert row["single_gold_inflation"] == pytest.approx(3.0)
+    assert row["single_gold_difference"] == pytest.approx(0.4)
+
+
+def test_single_gold_inflation_without_a_right_answer_is_undefined(scored):
+    (row,) = main_rows([scored("a", outcome="default")])
+    assert row["single_gold_inflation"] is None
+    assert row["single_gold_difference"] == 1.0
+
+
+def test_unknown_default_labels_leave_only_default_capture_out(scored):
+    (row,) = main_rows([scored("a", outcome=None, is_intended=True, is_default=None)])
+    assert (row["accuracy"], row["default_capture"]) == (1.0, None)
+
+
+def test_asking(scored):
+    """Four episodes: on category; wrong then on; generic; no question."""
+    episodes = [
+        scored("a", asked=("entity_scope",)),
+        scored("b", asked=("temporal_scope", "entity_scope"), outcome="other"),
+        scored("c", asked=("generic",), outcome="other"),
+        scored("d"),
+    ]
+    (row,) = main_rows(episodes)
+    assert row["interaction_rate"] == 0.75
+    assert row["mean_asks"] == 1.0
+    assert row["ac1_touch"] == pytest.approx(1 / 3)
+    assert row["any_category"] == 0.5
+    assert row["wrong_category"] == 0.25
+    assert row["generic_ask"] == 0.25
+    assert row["dise"] == pytest.approx((2 + 1 + 2) / 3)
+    assert row["dise_plus_all"] == pytest.approx((2 + 0 + 0 + 2) / 4)
+    assert row["dise_plus_interact"] == pytest.approx(2 / 4)
+
+
+def test_touch_and_central_differ(scored):
+    question = Judgement(("entity_scope", "temporal_scope"), "temporal_scope")
+    (row,) = main_rows([scored("a", n_asks=1, questions=(question,))])
+    assert (row["ac1_touch"], row["ac1_central"]) == (1.0, 0.0)
+
+
+def test_any_of_several_true_categories_will_do(scored):
+    (row,) = main_rows([scored("a", asked=("metric_definition",), categories=("entity_scope", "metric_definition"))])
+    assert (row["ac1_touch"], row["ac1_central"]) == (1.0, 1.0)
+
+
+def test_ac1_is_null_when_nobody_asked(scored):
+    (row,) = main_rows([scored("a")])
+    assert row["ac1_touch"] is None and row["ac1_touch_ci"] is None and row["wrong_category"] is None
+
+
+def test_an_unscored_first_question_is_outside_ac1(scored):
+    (row,) = main_rows([scored("a", asked=("unscored",)), scored("b", asked=("entity_scope",))])
+    assert row["ac1_touch"] == 1.0
+
+
+def test_none_counts_as_generic(scored):
+    (row,) = main_rows([scored("a", asked=("none",))])
+    assert (row["generic_ask"], row["wrong_category"], row["ac1_touch"]) == (1.0, 0.0, 0.0)
+
+
+def test_parts(scored):
+    episodes = [
+        scored("a"),
+        scored("b", language="zh", categories=("metric_definition", "entity_scope"), outcome="other"),
+        scored("c", language="zh"),
+    ]
+    (row,) = main_rows(episodes)
+    assert {k: v["accuracy"] for k, v in row["by_language"].items()} == {"en": 1.0, "zh": 0.5}
+    assert {k: (v["n"], v["accuracy"]) for k, v in row["by_category"].items()} == {
+        "entity_scope": (2, 1.0),
+        "metric_definition": (1, 0.0),
+    }
+
+
+def test_enumerate_reports_both_golds(scored):
+    both = scored("a", mode="enumerate", outcome="hedge", is_intended=True, is_default=True)
+    one = scored("b", mode="enumerate", outcome="hedge", is_intended=True, is_default=False)
+    (row,) = main_rows([both, one])
+    assert (row["accuracy"], row["covers_both"]) == (1.0, 0.5)
+    assert main_rows([scored("a")])[0]["covers_both"] is None
+
+
+def test_entropy_bins_hold_ten_items():
+    values = [1.0] * 3 + [1.585] * 8 + [2.0] * 30 + [3.585] * 4
+    assert entropy_bins(values) == {1.0: "1–1.585", 1.585: "1–1.585", 2.0: "2–3.585", 3.585: "2–3.585"}
+    assert entropy_bins([2.0, 2.0]) == {2.0: "2"}
+    assert entropy_bins([]) == {}
+
+
+def test_rows_are_ordered_by_model_and_the_protocols_modes(scored):
+    modes = ("context-oracle", "forced-interact-10", "forced-interact-4", "interact", "answer", "search")
+    rows = main_rows([scored("a", mode=mode, model=model) for model in ("b", "a") for mode in modes])
+    assert [row["model"] for row in rows] == ["b"] * 6 + ["a"] * 6
+    assert [row["mode"] for row in rows[:6]] == [
+        *("answer", "search", "interact", "forced-interact-4", "forced-interact-10", "context-oracle"),
+    ]
+    assert mode_rank("unheard-of") > mode_rank("category-aware")
+
+
+def test_rows_are_json(scored):
+    rows = main_rows([scored("a", confidence=90), scored("b", outcome="unscored")])
+    assert json.loads(json.dumps(rows, allow_nan=False)) == rows
+
+
+def test_nothing_counts(scored):
+    (row,) = main_rows([scored("a", outcome="unscored")])
+    assert (row["n"], row["accuracy"], row["accuracy_ci"], row["accuracy_best"]) == (0, None, None, 1.0)
+    assert estimate("mean_asks", []) is None
