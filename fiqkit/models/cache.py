@@ -1,0 +1,110 @@
+"""Completions remembered across runs, under everything that could have changed them.
+
+The key holds the engine, its version and the weights' hash, the template's hash, messages or token ids, sampling with its
+seed, constraint, adapter (by its weights), thinking mode and whether log probabilities were asked for. Failures are not
+remembered. Settings that only change speed (parallel, threads, batch) are no part of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from fiqkit.errors import UserError
+from fiqkit.models.engine import Capabilities, Completion, Engine, Message, Request
+from fiqkit.models.weights import fingerprint
+
+_VERSION = 1  # of the table and the key
+_SPEED_ONLY = ("parallel", "threads", "batch", "pool", "deterministic", "max_num_seqs", "gpu_memory_utilization")
+_LISTS = ("prompt_ids", "output_ids", "logprobs")
+
+
+class CachedEngine:
+    """An engine that asks another one only for what is not in its file.
+
+    Attributes:
+        hits, misses: requests answered from the file, and by the engine behind.
+
+    Raises:
+        UserError: the file is not a completion cache, or one of another version.
+    """
+
+    def __init__(self, engine: Engine, path: Path) -> None:
+        self.name, self.context = engine.name, engine.context
+        self.can: Capabilities = engine.can
+        self.hits = self.misses = 0
+        self._engine, self._path = engine, path
+        self._identity = {key: value for key, value in engine.describe().items() if key not in _SPEED_ONLY}
+        self._file = _open(path)
+
+    async def complete(self, request: Request) -> Completion:
+        """The remembered completion, its time set to 0; otherwise the engine's, remembered."""
+        key = completion_key(self._identity, request)
+        row = self._file.execute("SELECT completion FROM completions WHERE key = ?", [key]).fetchone()
+        if row:
+            self.hits += 1
+            return replace(_read(row[0]), seconds=0.0, queued=0.0)
+        completion = await self._engine.complete(request)
+        self.misses += 1
+        record = json.dumps(asdict(completion), ensure_ascii=False)
+        with self._file:
+            self._file.execute("INSERT OR REPLACE INTO completions VALUES (?, ?, ?)", [key, self.name, record])
+        return completion
+
+    async def count_tokens(self, messages: Sequence[Message]) -> int:
+        """As the engine counts them."""
+        return await self._engine.count_tokens(messages)
+
+    async def close(self) -> None:
+        """Close the file and the engine. Safe to call twice."""
+        self._file.close()
+        await self._engine.close()
+
+    def describe(self) -> Mapping[str, Any]:
+        """What the engine says, and that a cache stood before it."""
+        return {**self._engine.describe(), "cache": str(self._path)}
+
+
+def completion_key(identity: Mapping[str, Any], request: Request) -> str:
+    """sha256 over the engine's identity and the whole request."""
+    fields = {name: getattr(request, name) for name in Request.__dataclass_fields__}
+    fields["sampling"] = asdict(request.sampling)
+    fields["messages"] = None if request.messages is None else [dict(message) for message in request.messages]
+    fields["prompt_ids"] = None if request.prompt_ids is None else list(request.prompt_ids)
+    if request.adapter is not None and Path(request.adapter).exists():
+        fields["adapter"] = fingerprint(Path(request.adapter))
+    text = json.dumps([_VERSION, identity, fields], sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _read(record: str) -> Completion:
+    fields = json.loads(record)
+    return Completion(**{**fields, **{name: tuple(fields[name]) for name in _LISTS}})
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = sqlite3.connect(path)
+        version = file.execute("PRAGMA user_version").fetchone()[0]
+        tables = file.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        if tables == 0:
+            # In this mode a commit waits for no disk; what a power cut loses is computed again.
+            file.execute("PRAGMA journal_mode = WAL")
+            file.execute(
+                "CREATE TABLE completions (key TEXT PRIMARY KEY, model TEXT NOT NULL, completion TEXT NOT NULL)"
+            )
+            file.execute(f"PRAGMA user_version = {_VERSION}")
+            version = _VERSION
+        file.execute("PRAGMA synchronous = NORMAL")
+        if version != _VERSION:
+            raise UserError(f"{path}: not a completion cache of version {_VERSION}; give another path or remove it")
+        file.execute("SELECT key FROM completions LIMIT 1")
+    except (sqlite3.Error, OSError) as error:
+        raise UserError(f"{path}: cannot be used as a completion cache: {error}") from None
+    return file
