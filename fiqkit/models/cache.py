@@ -1,8 +1,8 @@
 """Completions remembered across runs, under everything that could have changed them.
 
-The key holds the engine, its version and the weights' hash, the template's hash, messages or token ids, sampling with its
-seed, constraint, adapter (by its weights), thinking mode and whether log probabilities were asked for. Failures are not
-remembered. Settings that only change speed (parallel, threads, batch) are no part of it.
+The key holds the engine, its version and the weights' hash, the template's hash, messages or token ids, sampling with
+its seed, constraint, adapter (by its weights), thinking mode and whether log probabilities were asked for. Failures are
+not remembered. Settings that only change speed (parallel, threads, batch) are no part of it.
 """
 
 from __future__ import annotations

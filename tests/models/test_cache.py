@@ -22,7 +22,7 @@ REQUEST = Request(messages=[{"role": "user", "content": "Hi"}], sampling=Samplin
 CHANGES = {
     "role": replace(REQUEST, messages=[{"role": "system", "content": "Hi"}]),
     "text": replace(REQUEST, messages=[{"role": "user", "content": "Hi "}]),
-    "one more message": replace(REQUEST, messages=[*REQUEST.messages or (), {"role": "assistant", "content": ""}]),
+    "one more message": replace(REQUEST, messages=[*(REQUEST.messages or ()), {"role": "assistant", "content": ""}]),
     "ids in place of messages": replace(REQUEST, messages=None, prompt_ids=(1, 2)),
     "other ids": replace(REQUEST, messages=None, prompt_ids=(12,)),
     "seed": replace(REQUEST, sampling=Sampling(seed=2)),
@@ -46,8 +46,11 @@ CHANGES = {
 def test_every_field_of_a_request_changes_the_key() -> None:
     keys = {name: completion_key(IDENTITY, request) for name, request in CHANGES.items()}
     assert len({completion_key(IDENTITY, REQUEST), *keys.values()}) == len(CHANGES) + 1
-    covered = {name for name in Request.__dataclass_fields__ if any(
-        getattr(request, name) != getattr(REQUEST, name) for request in CHANGES.values())}
+    covered = {
+        name
+        for name in Request.__dataclass_fields__
+        if any(getattr(request, name) != getattr(REQUEST, name) for request in CHANGES.values())
+    }
     assert covered == set(Request.__dataclass_fields__)
 
 
