@@ -47,16 +47,18 @@ class Mark:
 
 def fold(text: str) -> str:
     """Text as the lexicon reads it: NFKC, lower case, plain quotes and hyphens, one kind of space, no "(yes/no)"."""
-    plain = unicodedata.normalize("NFKC", text[:_LONGEST]).translate(_PLAIN).lower()
+    plain = unicodedata.normalize("NFKC", text[:_LONGEST])[:_LONGEST].translate(_PLAIN).lower()
     return _REPLY_FORM.sub(" ", re.sub(r"\s+", " ", plain)).strip()
 
 
 def find_marks(text: str) -> list[Mark]:
     """Every mark in a folded text, in reading order; where two of one dimension overlap, the longer alone."""
     found: dict[str, list[Mark]] = {}
-    for dimension, value, pattern in _patterns():
-        for match in pattern.finditer(text):
-            found.setdefault(dimension, []).append(Mark(dimension, value, *match.span()))
+    for script, rows in _patterns().items():
+        if _SCRIPTS[script].search(text):
+            for dimension, value, pattern in rows:
+                for match in pattern.finditer(text):
+                    found.setdefault(dimension, []).append(Mark(dimension, value, *match.span()))
     kept = [mark for marks in found.values() for mark in _longest(marks)]
     void = [mark for mark in kept if mark.value == BOTH]
     kept = [mark for mark in kept if mark in void or not any(v.start <= mark.start < v.end for v in void)]
@@ -80,13 +82,20 @@ def categories() -> dict[str, str]:
     return {dimension: rows["category"] for dimension, rows in table("lexicon").items()}
 
 
+_SCRIPTS = {"en": re.compile("[a-z]"), "zh": re.compile("[一-鿿]")}
+
+
 @cache
-def _patterns() -> tuple[tuple[str, str, re.Pattern[str]], ...]:
-    return tuple(
-        (dimension, value, compiled(rows["en"].get(value, []), rows["zh"].get(value, [])))
-        for dimension, rows in table("lexicon").items()
-        for value in dict.fromkeys([*rows["en"], *rows["zh"]])
-    )
+def _patterns() -> dict[str, list[tuple[str, str, re.Pattern[str]]]]:
+    """(dimension, value, pattern) by script, so that a text in one need not be searched for the other."""
+    return {
+        "en": [
+            (d, value, compiled(row, [])) for d, rows in table("lexicon").items() for value, row in rows["en"].items()
+        ],
+        "zh": [
+            (d, value, compiled([], row)) for d, rows in table("lexicon").items() for value, row in rows["zh"].items()
+        ],
+    }
 
 
 def _longest(marks: list[Mark]) -> Iterator[Mark]:

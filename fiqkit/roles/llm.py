@@ -126,7 +126,7 @@ class LlmGrader:
                 f"{place}_value": golds[outcome].answer,
             }
         try:
-            said = await self._asker.ask(language, {}, shown, json.loads, schema=_GRADE_SCHEMA)
+            said = await self._asker.ask(language, {}, shown, lambda text: _graded(text, answer), schema=_GRADE_SCHEMA)
         except (NoVerdict, EngineError) as fault:
             return Grade(Outcome.UNSCORED, why=str(fault))
         outcome = (_VERDICTS | dict(zip((_FIRST, _SECOND), order, strict=True)))[said["verdict"]]
@@ -136,6 +136,13 @@ class LlmGrader:
     def describe(self) -> Mapping[str, Any]:
         """What the run's manifest records."""
         return self._asker.describe()
+
+
+def _graded(text: str, answer: str) -> dict[str, Any]:
+    said: dict[str, Any] = json.loads(text)
+    if said["verdict"] in (_FIRST, _SECOND) and (not said["value"] or said["value"] not in answer):
+        raise Refused(f"the value {said['value']!r} does not stand in the answer")
+    return said
 
 
 def _spell(reading: Interpretation) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from fiqkit.roles import lexicon
@@ -30,6 +31,7 @@ class Question:
     words: tuple[tuple[str, bool], ...]
 
     @classmethod
+    @lru_cache(maxsize=4096)
     def of(cls, question: str, examples: bool = False) -> Question:
         """Take a question apart; its illustrations are left in when `examples` is set."""
         text = lexicon.fold(question)
@@ -51,6 +53,11 @@ class Question:
             base_years=tuple((year, False) for year in base),
             words=tuple((word.text, negated(word.start)) for word in content_words(text, understood)),
         )
+
+    @property
+    def proposed(self) -> set[tuple[str, str]]:
+        """(dimension, value) of every wording that the question puts forward."""
+        return {(mark.dimension, mark.value) for mark in self.marks if not mark.negated and mark.value != ANY}
 
     @property
     def is_open(self) -> bool:

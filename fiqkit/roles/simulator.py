@@ -133,10 +133,9 @@ def _knowledge(view: UserView) -> Knowledge:
 
 
 def _parts(asked: Question, known: Knowledge) -> Iterator[Part]:
-    proposed = {(mark.dimension, mark.value) for mark in asked.marks if not mark.negated}
-    against = {_LEVEL.get(dimension, dimension) for dimension, _ in proposed}
+    against = {_LEVEL.get(dimension, dimension) for dimension, _ in asked.proposed}
     for mark in asked.marks:
-        if mark.value == ANY or (mark.negated and (mark.dimension, mark.value) in proposed):
+        if mark.value == ANY or (mark.negated and (mark.dimension, mark.value) in asked.proposed):
             continue  # "a fiscal year other than the latest fiscal year" does not rule fiscal years out
         part = _judge_mark(mark, known)
         foil = mark.negated and _LEVEL.get(mark.dimension, mark.dimension) in against
@@ -184,6 +183,7 @@ def _judge_year(year: Year, negated: bool, stated: tuple[Year, ...]) -> Part:
 
 def _judge_words(asked: Question, known: Knowledge) -> Iterator[Part]:
     """Words outside the lexicon, such as a segment's name: the intended reading's own, the default's, or neither's."""
+    strange = Part.CONTRADICTED if _names_another_segment(asked, known) else Part.SILENT
     for word, negated in asked.words:
         if word in known.names:
             continue
@@ -192,9 +192,15 @@ def _judge_words(asked: Question, known: Knowledge) -> Iterator[Part]:
         elif known.default.owns(word, known.intended):
             yield _part(negated)
         elif not negated and not _says(known.text, word):
-            yield Part.SILENT
+            yield strange
     if asked.confirms_a_name and any(name in asked.text for name in known.names):
         yield Part.HOLDS
+
+
+def _names_another_segment(asked: Question, known: Knowledge) -> bool:
+    """Whether the question names a segment, the user means one too, and none of its words is in that one's name."""
+    both = ("scope", "segment") in asked.proposed and known.intended.values.get("scope") == {"segment"}
+    return both and not any(known.intended.owns(word, known.default) for word, _ in asked.words)
 
 
 def _says(text: str, word: str) -> bool:
