@@ -6,7 +6,7 @@ checked all the same.
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -38,7 +38,11 @@ def _choice_object(choices: tuple[str, ...]) -> Fields:
 
 def choice_grammar(choices: tuple[str, ...]) -> str:
     """The GBNF grammar of a list of choices."""
-    return "root ::= " + " | ".join(json.dumps(choice, ensure_ascii=False) for choice in choices)
+    return "root ::= " + " | ".join(f'"{_escaped(choice)}"' for choice in choices)
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r'[\x00-\x1f"\\]', lambda found: f"\\x{ord(found.group()):02x}", text)
 
 
 def _template_thinking(on: bool) -> Fields:

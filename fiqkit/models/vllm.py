@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import itertools
 import os
+import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from fiqkit.errors import UserError
@@ -68,14 +71,21 @@ def open_engine(
         **({"reasoning_parser": reasoning_parser} if reasoning_parser else {}),
         **(arguments or {}),
     }
+    reaper = subprocess.Popen(
+        [sys.executable, "-I", "-S", str(Path(__file__).with_name("reaper.py")), str(os.getpid())]
+    )
     try:
         llm = AsyncLLM.from_engine_args(AsyncEngineArgs(**fields))
-    except TypeError as error:
-        raise UserError(f"{card.name}: vLLM has no such argument: {error}") from None
-    except (ValueError, RuntimeError, OSError) as error:
-        raise UserError(f"{card.name}: vLLM could not load {path}: {_line(error)}; its log is above") from None
-    settings = {key: value for key, value in fields.items() if key != "model"}
-    return VllmEngine(card.name, llm, card.context, settings, fingerprint(path))
+        settings = {key: value for key, value in fields.items() if key != "model"}
+        return VllmEngine(card.name, llm, card.context, settings, fingerprint(path), reaper)
+    except BaseException as error:
+        reaper.kill()
+        reaper.wait()
+        if isinstance(error, TypeError):
+            raise UserError(f"{card.name}: vLLM has no such argument: {error}") from None
+        if isinstance(error, ValueError | RuntimeError | OSError):
+            raise UserError(f"{card.name}: vLLM could not load {path}: {_line(error)}; its log is above") from None
+        raise
 
 
 class VllmEngine:
@@ -85,7 +95,15 @@ class VllmEngine:
         faults: replies that broke their constraint, those mended by asking again included.
     """
 
-    def __init__(self, name: str, llm: Any, context: int, settings: Mapping[str, Any], weights: str) -> None:
+    def __init__(
+        self,
+        name: str,
+        llm: Any,
+        context: int,
+        settings: Mapping[str, Any],
+        weights: str,
+        reaper: subprocess.Popen[bytes],
+    ) -> None:
         self.name = name
         self.context = context
         self.can = Capabilities(
@@ -101,6 +119,7 @@ class VllmEngine:
         self._tokenizer = llm.get_tokenizer()
         self._settings = dict(settings)
         self._weights = weights
+        self._reaper = reaper
         self._ids = itertools.count()
         self._adapters: dict[str, int] = {}
         self._first_ids = self._begin()
@@ -196,6 +215,8 @@ class VllmEngine:
         if self._llm is not None:
             self._llm.shutdown()
             self._llm = None
+            self._reaper.kill()
+            self._reaper.wait()
 
     def describe(self) -> Mapping[str, Any]:
         """vLLM's version, weights and settings."""
