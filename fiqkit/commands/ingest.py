@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,7 +60,7 @@ def command(
     for line in [*summary.skipped, *summary.faults]:
         click.echo(line, err=True)
     if as_json:
-        click.echo(json.dumps(asdict(summary), ensure_ascii=False, indent=2))
+        click.echo(json.dumps(summary.row(), ensure_ascii=False, indent=2))
     else:
         _print(summary, out)
     if summary.faults:

@@ -6,47 +6,40 @@ from `start` and `end`. Source: data.sec.gov/api/xbrl/companyfacts.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import date
-from typing import Any, BinaryIO
+from math import isfinite
+from typing import Any
 
 import ijson
 
 from fiqkit.errors import UserError
-from fiqkit.filings.fact import Fact, Filing, Reading
+from fiqkit.filings.damage import Guarded
+from fiqkit.filings.fact import Fact, Filing, Reading, iso_date
 
 _BEGINNING = 1 << 16  # bytes within which a file names its company
 
 
-def read_companyfacts(stream: BinaryIO, where: str, reading: Reading) -> None:
-    """Take one company's facts into `reading`, one taxonomy in memory at a time.
+def read_companyfacts(stream: Any, where: str, reading: Reading) -> None:
+    """Take one company's facts from a binary stream into `reading`, one taxonomy in memory at a time.
 
     Raises:
         UserError: damaged or cut JSON, or not a companyfacts object.
     """
+    guarded = io.BufferedReader(Guarded(stream, where), _BEGINNING)
+    entity, name = _company(guarded.peek(_BEGINNING), where)
+    for taxonomy, concepts in _taxonomies(guarded, where):
+        for concept, content in _objects(concepts):
+            _concept(f"{taxonomy}:{concept}", content, entity, name, reading)
+    reading.filings += _filings(reading.facts)
+
+
+def _taxonomies(stream: io.BufferedReader[Guarded], where: str) -> Iterator[tuple[str, Any]]:
     try:
-        head = stream.read(_BEGINNING)
-        entity, name = _company(head, where)
-        for taxonomy, concepts in ijson.kvitems(_Rejoined(head, stream), "facts", use_float=True):
-            for concept, content in _objects(concepts):
-                _concept(f"{taxonomy}:{concept}", content, entity, name, reading)
-        reading.filings += _filings(reading.facts)
-    except (ijson.JSONError, EOFError, OSError, ValueError) as error:
-        raise UserError(f"{where}:1: damaged JSON ({_first_line(error)}); download the file again") from error
-
-
-class _Rejoined:
-    """A stream of which the beginning was read already."""
-
-    def __init__(self, head: bytes, rest: BinaryIO) -> None:
-        self._head = head
-        self._rest = rest
-
-    def read(self, size: int = -1) -> bytes:
-        head, self._head = self._head, b""
-        if size == 0:
-            self._head = head
-        return head or self._rest.read(size)
+        yield from ijson.kvitems(stream, "facts", use_float=True)
+    except (ijson.JSONError, ValueError) as error:
+        reason = " ".join(str(error).split("\n")[0].split())[:120]
+        raise UserError(f"{where}:1: damaged JSON ({reason}); download the file again") from error
 
 
 def _company(head: bytes, where: str) -> tuple[str, str | None]:
@@ -66,7 +59,10 @@ def _company(head: bytes, where: str) -> tuple[str, str | None]:
     return cik, found.get("entityName") or None
 
 
-def _concept(concept: str, content: Mapping[str, Any], entity: str, name: str | None, reading: Reading) -> None:
+def _concept(concept: str, content: Any, entity: str, name: str | None, reading: Reading) -> None:
+    if not isinstance(content, dict):
+        reading.left_out["concept without units"] += 1
+        return
     if isinstance(label := content.get("label"), str):
         reading.labels[concept] = label
     for unit, rows in _objects(content.get("units")):
@@ -74,7 +70,7 @@ def _concept(concept: str, content: Mapping[str, Any], entity: str, name: str | 
         for row in rows if isinstance(rows, list) else [rows]:
             try:
                 facts[_fact(row, concept, unit, entity, name)] = None
-            except (KeyError, TypeError, ValueError, AttributeError):
+            except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
                 reading.left_out["fact without a value, a period or a filing"] += 1
         reading.facts += facts
 
@@ -85,15 +81,16 @@ def _objects(value: Any) -> Iterator[tuple[str, Any]]:
 
 def _fact(row: Mapping[str, Any], concept: str, unit: str, entity: str, name: str | None) -> Fact:
     value, start = row["val"], row.get("start")
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
         raise TypeError(value)
-    for day in (row["end"], row["filed"], start):
-        if day is not None:
-            date.fromisoformat(day)
+    form, accession = row["form"], row["accn"]
+    if not isinstance(form, str) or not isinstance(accession, str):
+        raise TypeError(form, accession)
     value = value if abs(value) < 2**63 else float(value)
-    filed, form, accession = row["filed"], row["form"], row["accn"]
-    tail = (form, accession, filed, "companyfacts")
-    return Fact(entity, name, concept, value, unit, None, start, row["end"], "{}", *tail)
+    span = (iso_date(start) if start else None, iso_date(row["end"]))
+    return Fact(
+        entity, name, concept, value, unit, None, *span, "{}", form, accession, iso_date(row["filed"]), "companyfacts"
+    )
 
 
 def _filings(facts: Iterable[Fact]) -> Iterator[Filing]:
@@ -101,7 +98,3 @@ def _filings(facts: Iterable[Fact]) -> Iterator[Filing]:
     known = {fact.accession: fact for fact in facts if fact.accession}
     for accession, fact in known.items():
         yield Filing(accession, fact.entity, fact.name, fact.form, None, fact.filed)
-
-
-def _first_line(error: Exception) -> str:
-    return " ".join(str(error).splitlines()[:1]).strip()[:120] or type(error).__name__

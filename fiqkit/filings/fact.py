@@ -9,6 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from decimal import Decimal, InvalidOperation
 from typing import NamedTuple
 
@@ -103,6 +104,16 @@ class Reading:
 def dims_json(dims: Mapping[str, str]) -> str:
     """Axis → member as the table keeps it: JSON with sorted keys."""
     return json.dumps(dims, sort_keys=True, ensure_ascii=False) if dims else "{}"
+
+
+def iso_date(text: str) -> str:
+    """A date as YYYY-MM-DD.
+
+    Raises:
+        ValueError: not a date.
+        TypeError: not text.
+    """
+    return date.fromisoformat(text).isoformat()
 
 
 def exact(number: Decimal) -> Number:

@@ -8,7 +8,6 @@ lies so many quarters before. Co-registrants (`coreg`) are a dimension. Source: 
 from __future__ import annotations
 
 import calendar
-import csv
 import io
 import zipfile
 from collections.abc import Iterator
@@ -17,9 +16,9 @@ from datetime import date, timedelta
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from pathlib import Path
-from typing import IO
 
 from fiqkit.errors import UserError
+from fiqkit.filings.damage import DAMAGE, Guarded
 from fiqkit.filings.fact import Fact, Filing, Reading, dims_json, exact
 
 SLICE = 8 << 20  # bytes of `num` in one part
@@ -40,14 +39,15 @@ def read_fsds(path: Path, bounds: tuple[int, int], reading: Reading) -> None:
         UserError: damaged zip, or a table or column is missing.
     """
     try:
-        with zipfile.ZipFile(path) as archive:
-            filings = _filings(archive, path)
-            if bounds[0] == 0:
-                reading.filings += filings.values()
-                reading.labels.update(_labels(archive, path))
-            _facts(archive, path, bounds, filings, reading)
-    except (zipfile.BadZipFile, OSError, EOFError, ValueError, csv.Error) as error:
-        raise UserError(f"{path}: damaged data set ({error}); download the zip again") from error
+        archive = zipfile.ZipFile(path)
+    except DAMAGE as error:
+        raise UserError(f"{path}:1: damaged data set ({error}); download the zip again") from error
+    with archive:
+        filings = _filings(archive, path)
+        if bounds[0] == 0:
+            reading.filings += filings.values()
+            reading.labels.update(_labels(archive, path))
+        _facts(archive, path, bounds, filings, reading)
 
 
 def _member(archive: zipfile.ZipFile, table: str) -> str:
@@ -58,9 +58,14 @@ def _member(archive: zipfile.ZipFile, table: str) -> str:
 
 
 @contextmanager
-def _table(archive: zipfile.ZipFile, table: str) -> Iterator[IO[bytes]]:
-    with archive.open(_member(archive, table)) as stream:
-        yield stream
+def _table(archive: zipfile.ZipFile, table: str) -> Iterator[io.BufferedReader[Guarded]]:
+    where = f"{archive.filename}/{table}.txt"
+    try:
+        stream = archive.open(_member(archive, table))
+    except DAMAGE as error:
+        raise UserError(f"{where}:1: damaged data set ({error}); download the zip again") from error
+    with stream:
+        yield io.BufferedReader(Guarded(stream, where), 1 << 20)
 
 
 def _columns(line: bytes, wanted: tuple[str, ...], where: str) -> dict[str, int]:
@@ -81,7 +86,7 @@ def _filings(archive: zipfile.ZipFile, path: Path) -> dict[str, Filing]:
             if len(cells) == len(at):
                 adsh, cik, name, form, period, filed = (cells[at[column]] for column in _SUB)
                 entity = cik.lstrip("0") or None
-                filings[adsh] = Filing(adsh, entity, name or None, form or None, _day(period), _day(filed))
+                filings[adsh] = Filing(adsh, entity, name or None, form or None, _known_day(period), _known_day(filed))
     return filings
 
 
@@ -108,8 +113,7 @@ def _concept(tag: str, version: str) -> str:
 def _facts(
     archive: zipfile.ZipFile, path: Path, bounds: tuple[int, int], filings: dict[str, Filing], reading: Reading
 ) -> None:
-    with _table(archive, "num") as raw:
-        stream = io.BufferedReader(raw, 1 << 20)  # type: ignore[type-var]
+    with _table(archive, "num") as stream:
         at = _columns(stream.readline(), _NUM, f"{path}/num.txt")
         offset = stream.tell()
         if bounds[0] > offset:
@@ -168,6 +172,14 @@ def _day(text: str) -> str | None:
     if not text:
         return None
     return date(int(text[:4]), int(text[4:6]), int(text[6:])).isoformat()
+
+
+def _known_day(text: str) -> str | None:
+    """ISO date, None when it is empty or no date."""
+    try:
+        return _day(text)
+    except ValueError:
+        return None
 
 
 @lru_cache(4096)

@@ -5,22 +5,22 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from hashlib import file_digest
 from pathlib import Path
+from typing import Any
 
 from fiqkit.errors import UserError
 from fiqkit.filings.exports import NotOurs
 from fiqkit.filings.fiscal import all_calendars
 from fiqkit.filings.kinds import Part, parts
-from fiqkit.filings.read import Outcome, read_part
+from fiqkit.filings.read import Outcome, begin_worker, read_part
 from fiqkit.filings.store import FactStore
 
 Progress = Callable[[str, int, int], None]  # (path just read, bytes read, bytes in all)
@@ -50,6 +50,10 @@ class Summary:
     left_out: Counter[str] = field(default_factory=Counter)
     remarks: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
+
+    def row(self) -> dict[str, Any]:
+        """The summary as a JSON object."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +200,11 @@ def _outcomes(tasks: list[_Task], jobs: int, executor: Executor | None) -> Itera
         yield (read_part(task.part) for task in tasks)
     else:
         context = multiprocessing.get_context("spawn")
-        pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_worker)
+        pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=begin_worker)
+        # A worker that has not begun yet must not answer Ctrl-C with a traceback; the mask is inherited.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        pool.submit(int)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         try:
             yield _ahead(tasks, pool, 2 * jobs)
         finally:
@@ -217,16 +225,3 @@ def _ahead(tasks: list[_Task], executor: Executor, window: int) -> Iterator[Outc
         raise UserError(
             "a reader process was killed, perhaps for want of memory; what was read is kept: go on with --jobs 1"
         ) from error
-
-
-def _worker() -> None:
-    """A reader process ends at once on Ctrl-C, and with its parent, whatever ends that."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    parent = multiprocessing.parent_process()
-
-    def follow() -> None:
-        if parent is not None:
-            parent.join()
-            os._exit(1)
-
-    threading.Thread(target=follow, daemon=True).start()

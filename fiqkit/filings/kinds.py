@@ -9,16 +9,15 @@ from __future__ import annotations
 import gzip
 import re
 import zipfile
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from fiqkit.errors import UserError
+from fiqkit.filings.damage import DAMAGE
 from fiqkit.filings.exports import NotOurs
 
 _SNIFF = 1 << 16
-_DAMAGE = (OSError, EOFError, zlib.error, zipfile.BadZipFile, ValueError, NotImplementedError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ def content(path: Path) -> bytes:
     try:
         data = path.read_bytes()
         return gzip.decompress(data) if data[:2] == b"\x1f\x8b" or path.suffix.lower() == ".gz" else data
-    except _DAMAGE as error:
+    except DAMAGE as error:
         raise UserError(f"{path}:1: cannot be read ({error}); fetch the file again") from error
 
 
@@ -67,7 +66,7 @@ def parts(path: Path, entity: str | None = None, name: str | None = None) -> lis
         head = _head(path)
         if head[:2] == b"PK":
             return list(_zip_parts(path))
-    except _DAMAGE as error:
+    except DAMAGE as error:
         raise UserError(f"{path}:1: cannot be read ({error}); fetch the file again") from error
     return [Part(str(path), _kind(path, head), entity=entity, name=name, weight=path.stat().st_size)]
 

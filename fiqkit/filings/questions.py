@@ -62,7 +62,7 @@ def _add(passage: Passage, question: str, value: Any, reading: Reading) -> None:
     if not known and all(p.passage_id != passage.passage_id for p in reading.passages[-50:]):
         reading.passages.append(passage)
     if value not in (None, ""):
-        known.append({"question": str(question), "value": str(value)})
+        known.append({"question": _tidy(str(question)), "value": _tidy(str(value))})
 
 
 def _financebench(entry: Mapping[str, Any], reading: Reading) -> None:
@@ -70,9 +70,9 @@ def _financebench(entry: Mapping[str, Any], reading: Reading) -> None:
     for evidence in entry["evidence"]:
         text = evidence.get("evidence_text_full_page") or evidence["evidence_text"]
         passage = Passage(
-            passage_id=f"{evidence.get('doc_name') or entry['doc_name']}:p{evidence.get('evidence_page_num', '')}",
+            passage_id=_tidy(f"{evidence.get('doc_name') or entry['doc_name']}:p{evidence.get('evidence_page_num')}"),
             text=_tidy(text),
-            company=entry["company"],
+            company=_tidy(entry["company"]),
             form=form[1].replace("10", "10-").replace("8K", "8-K") if form else None,
             source="financebench",
         )
@@ -83,7 +83,7 @@ def _tatqa(entry: Mapping[str, Any], reading: Reading) -> None:
     rows = [" | ".join(cell.strip() for cell in row if cell.strip()) for row in entry["table"]["table"]]
     paragraphs = [p["text"] for p in sorted(entry["paragraphs"], key=lambda p: p["order"])]
     text = _tidy("\n".join([*rows, *paragraphs]))
-    passage = Passage(passage_id=f"tatqa:{entry['table']['uid']}", text=text, source="tatqa")
+    passage = Passage(passage_id=_tidy(f"tatqa:{entry['table']['uid']}"), text=text, source="tatqa")
     for question in entry["questions"]:
         answer = question["answer"]
         value = "; ".join(map(str, answer)) if isinstance(answer, list) else str(answer)
@@ -96,15 +96,16 @@ def _docfinqa(entry: Mapping[str, Any], reading: Reading) -> None:
     stem = sha256(context.encode("utf-8", "replace")).hexdigest()[:12]
     first = f"docfinqa:{stem}:0001"
     if first not in reading.candidates:
-        lines = (line for line in context.split("\n") if line.strip())
-        for number, text in enumerate(pack(Block(" ".join(line.split()), "") for line in lines), 1):
+        lines = _tidy(context).split("\n")
+        for number, text in enumerate(pack(Block(line, "") for line in lines), 1):
             reading.passages.append(Passage(passage_id=f"docfinqa:{stem}:{number:04d}", text=text, source="docfinqa"))
     known = reading.candidates.setdefault(first, [])
-    known.append({"question": str(entry["Question"]), "value": str(entry["Answer"])})
+    known.append({"question": _tidy(str(entry["Question"])), "value": _tidy(str(entry["Answer"]))})
 
 
 def _tidy(text: str) -> str:
-    lines = (" ".join(line.split()) for line in text.split("\n"))
+    """Text without spare space, and without the halves of characters that JSON's escapes can spell."""
+    lines = (" ".join(line.split()) for line in text.encode("utf-8", "replace").decode().split("\n"))
     return "\n".join(line for line in lines if line)
 
 

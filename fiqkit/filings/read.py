@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import gzip
+import multiprocessing
+import os
+import signal
+import threading
 import zipfile
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from fiqkit.errors import UserError
+from fiqkit.filings.damage import DAMAGE
 from fiqkit.filings.exports import NotOurs
 from fiqkit.filings.fact import Reading
 from fiqkit.filings.kinds import Part, content
@@ -38,6 +42,20 @@ def read_part(part: Part) -> Outcome:
     if not reading:
         return Outcome(part, None, f"{part.path}:1: holds no fact and no text that can be read{_why(reading)}")
     return Outcome(part, reading)
+
+
+def begin_worker() -> None:
+    """First act of a reader process: to end at once on Ctrl-C, and with its parent, whatever ends that."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    parent = multiprocessing.parent_process()
+
+    def follow() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()
 
 
 def _why(reading: Reading) -> str:
@@ -71,10 +89,7 @@ def _companyfacts(part: Part, reading: Reading) -> None:
     with Path(part.path).open("rb") as raw:
         packed = raw.read(2) == b"\x1f\x8b"
         raw.seek(0)
-        try:
-            read_companyfacts(gzip.GzipFile(fileobj=raw) if packed else raw, part.path, reading)  # type: ignore[arg-type]
-        except zlib.error as error:
-            raise UserError(f"{part.path}:1: damaged gzip ({error}); download the file again") from error
+        read_companyfacts(gzip.GzipFile(fileobj=raw) if packed else raw, part.path, reading)
 
 
 @lru_cache(maxsize=1)
@@ -88,10 +103,11 @@ def _companyfacts_zip(part: Part, reading: Reading) -> None:
 
     where = f"{part.path}/{part.part}"
     try:
-        with _archive(part.path, Path(part.path).stat().st_mtime_ns).open(part.part) as stream:
-            read_companyfacts(stream, where, reading)  # type: ignore[arg-type]
-    except (zipfile.BadZipFile, zlib.error, OSError, KeyError, NotImplementedError, RuntimeError) as error:
+        stream = _archive(part.path, Path(part.path).stat().st_mtime_ns).open(part.part)
+    except DAMAGE as error:
         raise UserError(f"{where}:1: damaged zip ({error}); download it again") from error
+    with stream:
+        read_companyfacts(stream, where, reading)
 
 
 def _fsds(part: Part, reading: Reading) -> None:

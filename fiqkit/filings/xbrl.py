@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import date
 from decimal import Decimal
 from typing import Any, NamedTuple
 
 from lxml import etree
 
 from fiqkit.errors import UserError
-from fiqkit.filings.fact import Fact, Filing, Number, Reading, TextFact, dims_json, finest
+from fiqkit.filings.fact import Fact, Filing, Number, Reading, TextFact, dims_json, finest, iso_date
 
 XBRLI = "{http://www.xbrl.org/2003/instance}"
 XBRLDI = "{http://xbrl.org/2006/xbrldi}"
@@ -82,7 +81,7 @@ def parse_xml(data: bytes, where: str) -> Any:
         return etree.fromstring(data, parser)
     except (etree.XMLSyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None) or 1
-        reason = str(error).split(", line ")[0] or "no element found"
+        reason = " ".join(str(error).split(", line ")[0].split())[:200] or "no element found"
         raise UserError(f"{where}:{line}: damaged XML ({reason}); fetch the file again") from error
 
 
@@ -120,14 +119,9 @@ def _period(period: Any) -> tuple[str | None, str]:
     dates = {etree.QName(child).localname: (child.text or "").strip()[:10] for child in period.iterchildren("*")}
     if _FOREVER in dates:
         raise ValueError("lasts forever")
-    end = dates.get("instant") or dates.get("endDate", "")
-    start = dates.get("startDate")
-    for text in (start, end):
-        if text is not None:
-            date.fromisoformat(text)
-    if "instant" not in dates and start is None:
-        raise ValueError("has no start")
-    return start, end
+    if "instant" in dates:
+        return None, iso_date(dates["instant"])
+    return iso_date(dates.get("startDate", "")), iso_date(dates.get("endDate", ""))
 
 
 def _dims(parent: Any) -> dict[str, str]:

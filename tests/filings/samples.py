@@ -129,11 +129,14 @@ def bulk(members: int = 3) -> bytes:
     return out.getvalue()
 
 
-_SUB = "adsh\tcik\tname\tsic\tform\tperiod\tfiled\n0000012345-24-000001\t12345\tACME ROCKETS\t3760\t10-K\t20231231\t20240201\n"
+_SUB = (
+    "adsh\tcik\tname\tsic\tform\tperiod\tfiled\n"
+    + "0000012345-24-000001\t12345\tACME ROCKETS\t3760\t10-K\t20231231\t20240201\n"
+)
 _NUM = (
     "adsh\ttag\tversion\tddate\tqtrs\tuom\tsegments\tcoreg\tvalue\tfootnote\n"
     "0000012345-24-000001\tRevenues\tus-gaap/2023\t20231231\t4\tUSD\t\t\t1234000000.0000\t\n"
-    "0000012345-24-000001\tRevenues\tus-gaap/2023\t20231231\t1\tUSD\tBusinessSegments=Rockets;\tAcmeSub\t300000000.5000\t\n"
+    "0000012345-24-000001\tRevenues\tus-gaap/2023\t20231231\t1\tUSD\tBusinessSegments=Rockets;\tAcmeSub\t300000000.5\t\n"
     "0000012345-24-000001\tAssets\tus-gaap/2023\t20231231\t0\tUSD\t\t\t99.0000\t\n"
     "0000012345-24-000001\tRocketsSold\t0000012345-24-000001\t20231231\t4\tpure\t\t\t7.0000\t\n"
     "0000012345-24-000001\tLiabilities\tus-gaap/2023\t20231231\t0\tUSD\t\t\t\t\n"

@@ -102,7 +102,7 @@ def test_slices_of_any_size_give_the_same_facts(size: int, tmp_path: Path, monke
 def test_a_data_set_without_a_column_names_it(tmp_path: Path) -> None:
     path = tmp_path / "2023q4.zip"
     path.write_bytes(fsds("adsh\ttag\n"))
-    with pytest.raises(UserError, match="num.txt:1: no column 'version'"):
+    with pytest.raises(UserError, match=r"num\.txt:1: no column 'version'"):
         data_sets.read_fsds(path, (0, 100), Reading())
 
 

@@ -136,7 +136,8 @@ def test_minus_one_is_missing_for_an_amount_and_a_number_for_a_rate() -> None:
 
 
 def test_statement_lines_lose_their_numbering_and_repeat_once() -> None:
-    table = "报告期,*净利润,五、净利润,其中：营业收入,减：所得税费用,净利润(万元)\n2024-12-31,1.5亿,1.50亿,2亿,1千万,15000\n"
+    headings = "报告期,*净利润,五、净利润,其中：营业收入,减：所得税费用,净利润(万元)"
+    table = f"{headings}\n2024-12-31,1.5亿,1.50亿,2亿,1千万,15000\n"
     assert [(f.concept, f.value, f.copies) for f in read(table).facts] == [
         ("净利润", 150000000, 3),
         ("营业收入", 200000000, 1),

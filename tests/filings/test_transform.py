@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import date
 
 import pytest
@@ -119,7 +120,7 @@ def test_grouped_numbers_come_back(n: int) -> None:
     assert int(transform("num-comma-decimal", f"{n:,}".replace(",", "."))) == n
 
 
-_ONES = "zero one two three four five six seven eight nine".split()
+_ONES = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
 
 
 @given(st.integers(1, 9), st.integers(1, 9), st.sampled_from([("thousand", 10**3), ("million", 10**6)]))
@@ -138,7 +139,5 @@ def test_dates_come_back_in_every_order(day: date) -> None:
 
 @given(st.text(max_size=40), st.sampled_from([name for name, _, _ in CASES]))
 def test_any_text_gives_a_string_or_a_value_error(text: str, name: str) -> None:
-    try:
+    with suppress(ValueError):
         assert isinstance(transform(name, text), str)
-    except ValueError:
-        pass

@@ -1,0 +1,137 @@
+"""Rendered passages, readable names and the fiscal calendar."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from samples import KINDS, companyfacts, inline, number
+
+from fiqkit.filings.fiscal import FiscalPeriod, fiscal_calendar, fiscal_periods
+from fiqkit.filings.ingest import ingest
+from fiqkit.filings.labels import label, sentence
+from fiqkit.filings.render import DOZEN, Line, render_passages, render_table
+from fiqkit.filings.store import FactStore
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> FactStore:
+    """A filing with eight lines in two years, one of them by segment, and a company's indicators."""
+    lines = ["Revenues", "CostOfRevenue", "GrossProfit", "OperatingIncomeLoss", "IncomeTaxExpenseBenefit", "ProfitLoss"]
+    body = "".join(
+        number(f"us-gaap:{name}", f"{1000 * (n + 1) + year:,}", ref)
+        for n, name in enumerate([*lines, "NetIncomeLoss", "InterestExpense"])
+        for year, ref in ((23, "y"), (22, "y0"))
+    )
+    (tmp_path / "acme_0000012345-24-000001.html").write_bytes(inline(body + number("us-gaap:Revenues", "500", "s")))
+    periods = "\n".join(f"{year}-12-31,{n}亿,{n}.5亿,{n}00万,1.2{n}" for n, year in enumerate(range(2020, 2025), 1))
+    table = f"报告期,净利润,营业总收入,扣非净利润,基本每股收益\n{periods}\n"
+    (tmp_path / "600519.csv").write_text(table, encoding="utf-8")
+    ingest(sorted(tmp_path.glob("*.[hc]*")), tmp_path / "facts.db", name="贵州茅台")
+    return FactStore(tmp_path / "facts.db")
+
+
+def test_a_filing_in_plain_words(store: FactStore) -> None:
+    (passage,) = render_passages(store, "12345")
+    assert passage.text == (
+        "Acme Rockets Inc. (ACME), Form 10-K.\n"
+        "Results of operations. Amounts in millions of USD.\n"
+        "Line | 12 months to 2023-12-31 | 12 months to 2022-12-31\n"
+        "Revenue | 1,023 | 1,022\n"
+        "Cost of revenue | 2,023 | 2,022\n"
+        "Gross profit | 3,023 | 3,022\n"
+        "Operating income | 4,023 | 4,022\n"
+        "Income tax expense | 5,023 | 5,022\n"
+        "Net income including noncontrolling interests | 6,023 | 6,022\n"
+        "Net income attributable to the company's shareholders | 7,023 | 7,022\n"
+        "Interest expense | 8,023 | 8,022"
+    )
+    assert (passage.ticker, passage.form, passage.period, passage.language) == ("ACME", "10-K", "2023-12-31", "en")
+
+
+def test_a_chinese_company_in_chinese(store: FactStore) -> None:
+    passages = list(render_passages(store, "600519"))
+    assert passages and all(p.language == "zh" for p in passages)
+    assert passages[0].text.split("\n")[:4] == [
+        "贵州茅台（600519）。",
+        "经营成果。金额单位：CNY亿元。",
+        "项目 | 2024年度 | 2023年度 | 2022年度 | 2021年度",
+        "净利润 | 5 | 4 | 3 | 2",
+    ]
+
+
+def test_every_passage_has_a_dozen_figures_two_periods_and_an_id_of_its_own(store: FactStore) -> None:
+    passages = list(render_passages(store))
+    assert len({p.passage_id for p in passages}) == len(passages)
+    for passage in passages:
+        table = [line.split(" | ")[1:] for line in passage.text.split("\n")[3:]]
+        assert min(map(len, table)) >= 2
+        assert sum(cell != "—" for row in table for cell in row) >= DOZEN
+
+
+def test_amounts_are_never_rounded() -> None:
+    span = ("2023-01-01", "2023-12-31")
+    lines = [Line("Sales", "USD", {span: 1234567890.12}), Line("Margin", "pure", {span: 0.1234})]
+    text = render_table(lines, [span], "Results", company="Acme")
+    assert "Sales | 1,234,567,890.12" in text and "Margin | 12.34%" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("us-gaap:ResearchAndDevelopmentExpenseSoftware", "Research and Development Expense Software"),
+        ("aapl:IPhoneMember", "iPhone"),
+        ("country:US", "US"),
+        ("us-gaap:NonUsMember", "Non Us"),
+        ("srt:ParentCompanyMember", "Parent Company"),
+        ("acme:EMEAMember", "EMEA"),
+        ("us-gaap:TransferredOverTimeMember", "transferred over time"),
+        ("typed:Lot 7", "Lot 7"),
+        ("归属于母公司所有者的净利润", "归属于母公司所有者的净利润"),
+    ],
+)
+def test_readable_names(name: str, expected: str) -> None:
+    assert label(name) == expected
+
+
+def test_lines_of_a_statement_keep_acronyms_only() -> None:
+    assert sentence("acme:OtherAssetsEMEANoncurrent") == "Other assets EMEA noncurrent"
+
+
+def test_trailing_twelve_months_give_way_to_the_fiscal_year() -> None:
+    spans = [
+        ("2021-09-26", "2022-09-24", 90),
+        ("2022-09-25", "2023-09-30", 100),  # 53 weeks
+        ("2022-04-01", "2023-03-31", 3),  # trailing
+        ("2022-09-25", "2022-12-31", 40),
+        ("2022-09-25", "2023-04-01", 30),  # half a year: neither
+    ]
+    assert fiscal_periods(spans) == [
+        FiscalPeriod("year", "2021-09-26", "2022-09-24", 90),
+        FiscalPeriod("year", "2022-09-25", "2023-09-30", 100),
+        FiscalPeriod("quarter", "2022-09-25", "2022-12-31", 40),
+    ]
+
+
+def test_the_calendar_ignores_fy(tmp_path: Path) -> None:
+    (tmp_path / "CIK0000012345.json").write_bytes(companyfacts())
+    ingest([tmp_path / "CIK0000012345.json"], tmp_path / "facts.db")
+    store = FactStore(tmp_path / "facts.db")
+    years = [(p.start, p.end) for p in fiscal_calendar(store, "12345")]
+    assert years == [("2022-01-01", "2022-12-31"), ("2023-01-01", "2023-12-31")]
+
+
+@pytest.mark.conformance
+def test_the_calendar_of_a_published_company(shared_data: Path, tmp_path: Path) -> None:
+    ingest([shared_data / "sec/companyfacts/CIK0001045810.json.gz"], tmp_path / "facts.db")
+    calendar = fiscal_calendar(FactStore(tmp_path / "facts.db"), "1045810")
+    ends = [p.end for p in calendar if p.kind == "year" and p.end > "2019"]
+    assert ends[:5] == ["2019-01-27", "2020-01-26", "2021-01-31", "2022-01-30", "2023-01-29"]
+
+
+def test_no_passage_of_a_question_set_or_a_filing_shows_a_candidate(tmp_path: Path) -> None:
+    (tmp_path / "tatqa.json").write_bytes(KINDS["tatqa.json"])
+    ingest([tmp_path / "tatqa.json"], tmp_path / "facts.db")
+    (passage,) = FactStore(tmp_path / "facts.db").passages()
+    assert not re.search("What were", passage.text)
