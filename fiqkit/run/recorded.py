@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -158,21 +159,20 @@ def parse_recorded(row: Mapping[str, Any], where: str) -> Recorded:
     mode = _mode(row, where)
     response = _field(row, "final_answer", str, where) or None
     asked, judgements = _questions(row, where)
+    counted = [_field(row, name, int, where) for name in ("n_turns", "n_asks", "n_searches")]
     recorded = _steps(row, where)
-    turns = _turns(recorded, asked, response)
+    turns = _turns(recorded, asked, counted[1], response)
     episode = Episode(
         instance_id=instance_id,
         model=model,
         mode=mode,
-        ending=_ending(mode, response, len(turns), _field(row, "n_asks", int, where)),
+        ending=_ending(mode, response, len(turns), counted[1]),
         answer=response,
         confidence=_field(row, "confidence", (int, float), where),
         turns=turns,
         flags=tuple(_flags(recorded, turns)),
         extra={name: value for name, value in row.items() if name not in _IN_RECORD},
     )
-    for name in ("n_turns", "n_asks", "n_searches"):
-        _field(row, name, int, where)
     at = [index for index, turn in enumerate(turns) if turn.action == "interact" and turn.refused is None]
     verdicts: list[Verdict] = [
         AnswerVerdict(
@@ -182,7 +182,7 @@ def parse_recorded(row: Mapping[str, Any], where: str) -> Recorded:
             _field(row, "default_captured", bool, where),
         )
     ]
-    verdicts += [QuestionVerdict(RECORDED, turn, given) for turn, given in zip(at, judgements, strict=True)]
+    verdicts += [QuestionVerdict(RECORDED, turn, given) for turn, given in zip(at, judgements, strict=False)]
     return episode, verdicts
 
 
@@ -232,16 +232,19 @@ def _steps(row: Mapping[str, Any], where: str) -> list[tuple[str, str]]:
     return [(step["action"], step["content"]) for step in steps]
 
 
-def _turns(recorded: Sequence[tuple[str, str]], asked: Sequence[str], response: str | None) -> tuple[Turn, ...]:
+def _turns(
+    recorded: Sequence[tuple[str, str]], asked: Sequence[str], n_asks: int | None, response: str | None
+) -> tuple[Turn, ...]:
     """The turns of an episode.
 
     The trajectories are cut at 200 characters; questions and the final answer stand elsewhere in the line in full and
-    take the place of the cut text. An `interact` past the questions that were recorded never reached the user. Where
-    no trajectory was recorded, questions and answer are all there is.
+    take the place of the cut text. An `interact` past the number of questions asked never reached the user. Where no
+    trajectory was recorded, questions and answer are all there is.
     """
     if not recorded:
         turns = [Turn("interact", {"question": question}) for question in asked]
         return (*turns, Turn("answer", {"response": response})) if response else tuple(turns)
+    reached = max(len(asked), n_asks or 0)
     waiting = iter(asked)
     turns = []
     for name, text in recorded:
@@ -249,8 +252,9 @@ def _turns(recorded: Sequence[tuple[str, str]], asked: Sequence[str], response: 
         content, refused = _content(action, text), None
         if action == "interact":
             question = next(waiting, None)
-            refused = "not recorded as asked: beyond the question budget" if question is None else None
             content = content if question is None else {"question": question}
+            refused = None if reached > 0 else "not recorded as asked: beyond the question budget"
+            reached -= 1
         elif action == "answer" and response:
             content = {"response": response}
         turns.append(Turn(action, content, text=text, refused=refused))
@@ -261,10 +265,11 @@ def _turns(recorded: Sequence[tuple[str, str]], asked: Sequence[str], response: 
 def _content(action: str, text: str) -> dict[str, Any]:
     """The action's own fields from its recorded text, a Python literal that may be cut short."""
     try:
-        value = ast.literal_eval(text)
+        with warnings.catch_warnings(action="ignore"):  # a cut text may end in what looks like a bad escape or number
+            value = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         value = None
-    if isinstance(value, dict):
+    if isinstance(value, dict) and isinstance(value.get(_FIELD.get(action, "action")), str):
         return {str(name): item for name, item in value.items() if name != "action"}
     return {_FIELD.get(action, "text"): _CUT.sub("", text)}
 
