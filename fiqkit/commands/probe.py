@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ from fiqkit.errors import UserError
 BUNDLED = Path(__file__).parent.parent / "bench_data" / "instances.jsonl"
 
 
-def layer_list(text: str | None) -> list[int] | None:
-    """Layers of "3,7,10-12".
+def layer_list(text: str | None, option: str) -> list[int] | None:
+    """Layers of "3,7,10-12", as given with an option.
 
     Raises:
         UserError: not a list of layers.
@@ -27,9 +28,24 @@ def layer_list(text: str | None) -> list[int] | None:
             low, _, high = part.strip().partition("-")
             found += range(int(low), int(high or low) + 1)
     except ValueError as error:
-        raise UserError(f"--layers {text!r}: layers are written like 3,7,10-12") from error
+        raise UserError(f"{option} {text!r}: layers are written like 3,7,10-12") from error
     if not found:
-        raise UserError(f"--layers {text!r}: an empty range; the lower layer comes first")
+        raise UserError(f"{option} {text!r}: an empty range; the lower layer comes first")
+    return found
+
+
+def numbers(text: str) -> tuple[float, ...]:
+    """Strengths of "-4,0,4".
+
+    Raises:
+        UserError: not a list of finite numbers.
+    """
+    try:
+        found = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        found = ()
+    if not found or not all(isfinite(value) for value in found):
+        raise UserError(f"--alphas {text!r}: strengths are written like -4,-2,0,2,4")
     return found
 
 
@@ -50,20 +66,31 @@ def progress_bar(what: str, done: int, of: int) -> None:
 @click.option("--permutations", type=click.IntRange(min=19), help="Default: enough for Holm over the layers.")
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--steer", is_flag=True, help="Add the direction while the agent takes its first action.")
-@click.option("--alphas", default="-4,-2,-1,0,1,2,4", show_default=True, help="Steering strengths, in gaps Q to Q + C.")
-@click.option("--steer-layers", help="Layers to steer at; default: the direction's peak.")
-@click.option("--steer-items", type=click.IntRange(min=1), default=24, show_default=True, help="Items to steer on.")
+@click.option("--alphas", default="-4,-2,0,2,4", show_default=True, help="Steering strengths, in gaps from Q + C to Q.")
+@click.option("--steer-layers", help="Points to steer at, like 20 or 18-20; default: the direction's peak.")
+@click.option("--steer-items", type=click.IntRange(min=2), default=12, show_default=True, help="Items to steer on.")
+@click.option("--steer-randoms", type=click.IntRange(min=1), default=2, show_default=True, help="Random directions.")
 @click.option("--json", "as_json", is_flag=True, help="The whole result on stdout.")
-def command(instances: Path | None, limit: int | None, as_json: bool, **options: Any) -> None:
+def command(instances: Path | None, limit: int | None, as_json: bool, steer: bool, **options: Any) -> None:
     """Find where ambiguity lives in a model's hidden states, and which findings survive their controls."""
     from fiqkit.probe.output import summary, write
-    from fiqkit.probe.study import Settings, probe
+    from fiqkit.probe.steering import Plan
+    from fiqkit.probe.steering import steer as steered
+    from fiqkit.probe.study import Settings, probe, resolve_dtype
     from fiqkit.records import read_instances
 
-    steer = {name: options.pop(name) for name in ("steer", "alphas", "steer_layers", "steer_items")}
-    settings = Settings(**{**options, "layers": layer_list(options["layers"])})
+    asked = layer_list(options.pop("steer_layers"), "--steer-layers")
+    plan = Plan(
+        numbers(options.pop("alphas")),
+        tuple(asked) if asked else None,
+        options.pop("steer_items"),
+        options.pop("steer_randoms"),
+    )
+    settings = Settings(**{**options, "layers": layer_list(options["layers"], "--layers")})
     chosen = read_instances(instances or BUNDLED)[:limit]
     study = probe(chosen, settings, lambda line: click.echo(line, err=True), progress_bar)
+    if steer:
+        study.result["steering"] = steered(study, plan, resolve_dtype(settings.dtype), progress_bar)
     written = write(study.result, settings.out)
     click.echo(json.dumps(study.result, ensure_ascii=False) if as_json else summary(study.result))
     click.echo(f"written: {', '.join(path.name for path in written)} in {settings.out}", err=True)

@@ -17,7 +17,11 @@ from fiqkit.probe.folds import Floats, Ints
 from fiqkit.probe.items import Items, Source
 from fiqkit.probe.ridge import gram
 
-CONTRASTS = {"ambiguity": ("plain", "context"), "neutral": ("neutral", "context"), "mismatched": ("mismatched", "context")}
+CONTRASTS = {
+    "ambiguity": ("plain", "context"),
+    "neutral": ("neutral", "context"),
+    "mismatched": ("mismatched", "context"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +34,7 @@ class Findings:
         pair: the two most frequent categories decoded from Q alone.
         rest: each category against the rest.
         transfer: the pair learned on the other languages, by the language it is tried on; `transfer_direction` is the
-            direction, each item projected on what the other languages yield. Empty and None where there is one language.
+            direction, each item projected on what the other languages yield. Empty and None for a single language.
         leaky: the pair when one company's items may lie on both sides of a split.
         matched: AUROC by category over the size-matched samples, (draws,).
     """

@@ -135,7 +135,7 @@ def capture(model: Any, prompts: Sequence[Ids], progress: Progress | None = None
         out[point, rows] = states[torch.arange(len(rows), device=states.device), at].cpu()
 
     with residual_hooks(model, keep):
-        for rows in batches(prompts):  # noqa: B007  (read by `keep`)
+        for rows in batches(prompts):
             chosen = [prompts[i] for i in rows]
             last = torch.tensor([len(ids) - 1 for ids in chosen])
             run_batch(model, chosen)

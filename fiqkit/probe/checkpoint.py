@@ -36,10 +36,17 @@ class Checkpoint:
     fingerprint: str
 
     def config(self) -> Any:
-        """The model's configuration; for a multimodal model that of its text part."""
+        """The model's configuration; for a multimodal model that of its text part.
+
+        Raises:
+            UserError: transformers does not know the architecture, or the file is no configuration.
+        """
         from transformers import AutoConfig
 
-        return AutoConfig.from_pretrained(self.folder, local_files_only=True).get_text_config()
+        try:
+            return AutoConfig.from_pretrained(self.folder, local_files_only=True).get_text_config()
+        except (OSError, ValueError, KeyError) as error:
+            raise UserError(f"{self.folder}/config.json: transformers cannot use it: {_first_line(error)}") from error
 
 
 def find_checkpoint(name: str) -> Checkpoint:
@@ -54,7 +61,9 @@ def find_checkpoint(name: str) -> Checkpoint:
         raise UserError(_no_weights(name, card, place))
     folder = to_transformers(card)
     if not (folder / "config.json").is_file():
-        raise UserError(f"{folder}: holds no config.json; --model takes a folder in Hugging Face's layout or a GGUF file")
+        raise UserError(
+            f"{folder}: holds no config.json; --model takes a folder in Hugging Face's layout or a GGUF file"
+        )
     repo = card.weights.removeprefix("hf:")
     aliases = {name, card.name, repo, repo.rpartition("/")[2], str(folder), folder.name, str(place), Path(place).name}
     return Checkpoint(name, folder, frozenset(alias.lower() for alias in aliases), fingerprint(folder))
@@ -181,7 +190,9 @@ def load_tokenizer(checkpoint: Checkpoint) -> Any:
     try:
         return AutoTokenizer.from_pretrained(checkpoint.folder, local_files_only=True)
     except (OSError, ValueError) as error:
-        raise UserError(f"{checkpoint.folder}: no tokenizer can be read there; copy the tokenizer's files too") from error
+        raise UserError(
+            f"{checkpoint.folder}: no tokenizer can be read there; copy the tokenizer's files too"
+        ) from error
 
 
 def load_model(checkpoint: Checkpoint, dtype: str) -> Any:
@@ -213,8 +224,11 @@ def load_model(checkpoint: Checkpoint, dtype: str) -> Any:
     except ImportError as error:
         raise MissingExtra(f"loading in {dtype}", "probe") from error
     except (OSError, ValueError, KeyError, RuntimeError) as error:
-        first = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise UserError(f"{checkpoint.folder}: transformers cannot load it: {first}") from error
+        raise UserError(f"{checkpoint.folder}: transformers cannot load it: {_first_line(error)}") from error
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
 def quantised_share(model: Any) -> float:
@@ -244,8 +258,8 @@ def check_adapter(folder: Path, checkpoint: Checkpoint) -> None:
     base = str(config.get("base_model_name_or_path") or "")
     if base and base.lower() not in checkpoint.aliases and Path(base).name.lower() not in checkpoint.aliases:
         raise UserError(
-            f"{folder}/adapter_config.json: trained on {base!r}, not on {checkpoint.name!r}; give that model, or correct "
-            f"base_model_name_or_path if it is the same one under another name"
+            f"{folder}/adapter_config.json: trained on {base!r}, not on {checkpoint.name!r}; give that model, or "
+            f"correct base_model_name_or_path if it is the same one under another name"
         )
 
 

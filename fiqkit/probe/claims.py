@@ -35,14 +35,26 @@ def _about_direction(result: Mapping[str, Any]) -> Iterator[Claim]:
         f"{direction['peak_depth']:.0%}), p = {direction['p_holm']:.3f} after Holm over the layers; "
         f"{direction['nested_separation']:.2f} SD with the layer picked on other companies",
     )
-    yield _if(there, "It is more than text having been added: neutral text of C's length does not do what C does.",
-              lambda: _retained(controls["neutral"], "neutral text leaves {:.0%} of the way to Q + C untravelled"))
-    yield _if(there, "It is more than the vocabulary of a constraint: another instance's C does not do what C does.",
-              lambda: _retained(controls["mismatched"], "another C leaves {:.0%} of the way untravelled"))
-    yield _if(there, "Matched and mismatched contexts, the same texts differently paired, can be told apart directly.",
-              lambda: _direct(controls["mismatched"]))
-    yield _if(there, "It does not hang on the wording of Q.",
-              lambda: _retained(controls["paraphrase"], "{:.0%} of the separation is there on reworded questions"))
+    yield _if(
+        there,
+        "It is more than text having been added: neutral text of C's length does not do what C does.",
+        lambda: _retained(controls["neutral"], "neutral text leaves {:.0%} of the way to Q + C untravelled"),
+    )
+    yield _if(
+        there,
+        "It is more than the vocabulary of a constraint: another instance's C does not do what C does.",
+        lambda: _retained(controls["mismatched"], "another C leaves {:.0%} of the way untravelled"),
+    )
+    yield _if(
+        there,
+        "Matched and mismatched contexts, the same texts differently paired, can be told apart directly.",
+        lambda: _direct(controls["mismatched"]),
+    )
+    yield _if(
+        there,
+        "It does not hang on the wording of Q.",
+        lambda: _retained(controls["paraphrase"], "{:.0%} of the separation is there on reworded questions"),
+    )
     yield _languages(there, controls["cross_language"], "direction", "The direction carries over between languages.")
 
 
@@ -54,17 +66,20 @@ def _about_category(result: Mapping[str, Any]) -> Iterator[Claim]:
         f"The state of Q alone tells {first} from {second} in companies not seen before.",
         SURVIVES if there else FAILS,
         f"accuracy {category['accuracy']:.2f} (majority {category['baseline']:.2f}, shuffled labels "
-        f"{category['shuffled']:.2f}, ceiling of Q's wording {category['ceiling']:.2f}), p = {category['p']:.3f}, layer "
-        f"and penalty chosen on other companies",
+        f"{category['shuffled']:.2f}, ceiling of Q's wording {category['ceiling']:.2f}), p = {category['p']:.3f}, "
+        f"layer and penalty chosen on other companies",
     )
     for name, title in (("bag_of_words", "the words of Q"), ("length", "the length of Q")):
         yield _if(there, f"The states hold more about the category than {title}.", lambda n=name: _beyond(controls[n]))
-    yield _languages(there, controls["cross_language"], "category", "The category decoder carries over between languages.")
+    yield _languages(
+        there, controls["cross_language"], "category", "The category decoder carries over between languages."
+    )
     rare = [name for name, found in category["one_vs_rest"].items() if found["p_holm"] <= LEVEL]
     yield Claim(
         "Each category can be told from the rest.",
         SURVIVES if len(rare) == len(category["one_vs_rest"]) else WEAKENED if rare else FAILS,
-        "AUROC " + ", ".join(f"{n} {f['auroc']:.2f} (p = {f['p_holm']:.3f})" for n, f in category["one_vs_rest"].items()),
+        "AUROC "
+        + ", ".join(f"{n} {f['auroc']:.2f} (p = {f['p_holm']:.3f})" for n, f in category["one_vs_rest"].items()),
     )
 
 
@@ -108,6 +123,7 @@ def _languages(there: bool, control: Mapping[str, Any] | None, part: str, claim:
         return Claim(claim, UNTESTED, "the set has one language, or too few companies or categories in one of two")
     carried = [language for language, found in control.items() if found[part]["p"] <= LEVEL]
     because = "; ".join(
-        f"to {language}: AUROC {found[part]['auroc']:.2f}, p = {found[part]['p']:.3f}" for language, found in control.items()
+        f"to {language}: AUROC {found[part]['auroc']:.2f}, p = {found[part]['p']:.3f}"
+        for language, found in control.items()
     )
     return Claim(claim, SURVIVES if len(carried) == len(control) else WEAKENED if carried else FAILS, because)

@@ -1,4 +1,4 @@
-"""The controls as numbers: what is left of a finding once length, added text, words, company or language are held still."""
+"""The controls as numbers: what is left of a finding once length, added text, words, company or language is fixed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def contrast(items: Items, profile: Profile) -> Numbers:
 
 
 def against(items: Items, states: Findings, name: str, words: Findings, lengths: Findings) -> Numbers:
-    """How much of the way from Q + C back to Q another kind of added text leaves a state, along the ambiguity direction.
+    """How much of the way from Q + C back to Q another kind of added text leaves a state, along the direction.
 
     `retained` is 1 where the other text leaves the state with Q (then only C moves it) and 0 where it moves the state
     as far as C does (then any such text would).

@@ -83,7 +83,7 @@ class Items:
         return np.flatnonzero(np.isin(self.primary, self.pair))
 
     def ceiling(self) -> float:
-        """Best accuracy on the pair that Q alone allows: equal wordings of different categories cannot be told apart."""
+        """Best accuracy on the pair that Q alone allows: equal wordings of two categories cannot be told apart."""
         by_wording: dict[str, Counter[str]] = {}
         for index in self.in_pair:
             instance = self.instances[index]

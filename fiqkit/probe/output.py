@@ -113,8 +113,8 @@ def summary(result: Result) -> str:
     if result.get("adapter"):
         change = result["adapter"]
         lines.append(
-            f"adapter     separation {change['separation_change']:+.2f} SD, accuracy {change['accuracy_change']:+.2f}, peak "
-            f"now at layer {change['direction']['peak_layer']}"
+            f"adapter     separation {change['separation_change']:+.2f} SD, accuracy {change['accuracy_change']:+.2f}, "
+            f"peak now at layer {change['direction']['peak_layer']}"
         )
     lines += ["", *(_claim_line(claim) for claim in result["claims"])]
     if "gate" in result.get("steering", {}):
@@ -130,8 +130,8 @@ def gate_line(gate: Mapping[str, Any]) -> str:
     """The direction as an ask gate beside stated confidence, in one sentence."""
     stated = "no confidence was stated" if gate["confidence_auroc"] is None else f"{gate['confidence_auroc']:.2f}"
     return (
-        f"ask gate    telling Q (ask) from Q + C (answer): AUROC of the direction {gate['direction_auroc']:.2f}, of stated "
-        f"confidence {stated} (n = {gate['items']})"
+        f"ask gate    telling Q (ask) from Q + C (answer): AUROC of the direction {gate['direction_auroc']:.2f}, of "
+        f"stated confidence {stated} (n = {gate['items']})"
     )
 
 

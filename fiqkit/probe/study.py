@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
@@ -109,7 +110,7 @@ def probe(instances: Sequence[Instance], settings: Settings, say: Say, progress:
         "category": _category(items, states, findings),
         "controls": controls.all_controls(items, findings, words, bare),
         "prompts": _about_prompts(items, prompts, counts),
-        "manifest": _manifest(checkpoint, settings, tokenizer),
+        "manifest": _manifest(items, checkpoint, settings, tokenizer),
     }
     result["claims"] = [asdict(claim) for claim in claims(result)]
     if settings.adapter:
@@ -123,7 +124,8 @@ def _points(asked: Sequence[int] | None, points: int) -> list[int]:
     for layer in asked or ():
         if not 0 <= layer < points:
             raise UserError(
-                f"--layers {layer} is out of range; this model has points 0 (the embedding) to {points - 1} (its last layer)"
+                f"--layers {layer} is out of range; this model has points 0 (the embedding) to {points - 1} (the last "
+                f"layer)"
             )
     return sorted(set(asked)) if asked else list(range(points))
 
@@ -293,8 +295,10 @@ def _about_prompts(items: Items, prompts: PromptSet, counts: Mapping[str, Sequen
     }
 
 
-def _manifest(checkpoint: Checkpoint, settings: Settings, tokenizer: Any) -> dict[str, Any]:
+def _manifest(items: Items, checkpoint: Checkpoint, settings: Settings, tokenizer: Any) -> dict[str, Any]:
+    texts = "\n".join(f"{i.instance_id}\t{i.question}\t{i.context}\t{i.primary}" for i in items.instances)
     return {
+        "instances": hashlib.sha256(texts.encode()).hexdigest()[:16],
         "weights": checkpoint.fingerprint,
         "dtype": resolve_dtype(settings.dtype),
         "template": bool(tokenizer.chat_template),

@@ -42,5 +42,3 @@ def instances_file(tmp_path: Path, instances: list[Instance]) -> Path:
 
     write_jsonl(tmp_path / "instances.jsonl", (instance_row(i) for i in instances))
     return tmp_path / "instances.jsonl"
-
-

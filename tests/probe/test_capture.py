@@ -58,7 +58,9 @@ def test_the_template_is_applied_once_and_a_base_checkpoint_gets_plain_text(
 
 
 def test_a_template_that_drops_the_content_is_refused(tmp_path: Path) -> None:
-    folder = make_checkpoint(tmp_path / "deaf", "qwen3", template="{% for m in messages %}<{{ m['role'] }}>{% endfor %}")
+    folder = make_checkpoint(
+        tmp_path / "deaf", "qwen3", template="{% for m in messages %}<{{ m['role'] }}>{% endfor %}"
+    )
     tokenizer = load_tokenizer(find_checkpoint(str(folder)))
     with pytest.raises(UserError, match=r"drops the user's message.*chat_template"):
         room.encode(tokenizer, "What was A's income?")
@@ -88,5 +90,5 @@ def test_states_are_found_again_only_under_their_own_key(tmp_path: Path) -> None
     assert room.missing(tmp_path, {"plain": room.key_of({"weights": "v"}, [[1], [2, 3]])}) == ["plain"]
     again = room.open_states(tmp_path, ["plain"])
     np.testing.assert_array_equal(again.layer(1)["plain"], states[1].float().numpy())
-    with pytest.raises(UserError, match="layer 2 is out of range.*to 1"):
+    with pytest.raises(UserError, match=r"layer 2 is out of range.*to 1"):
         again.layer(2)

@@ -31,14 +31,12 @@ class Made:
         return {condition: values[point] for condition, values in self.states.items()}
 
 
-def noise(seed: int, items: Items = ITEMS, layers: int = LAYERS) -> Made:
-    """Each condition is the item's own state with a little noise: companies resemble themselves."""
+def noise(seed: int, items: Items = ITEMS, layers: int = LAYERS, company: float = 1.0) -> Made:
+    """Each state is its company's own pattern, so many times unit variance, and noise of unit variance."""
     rng = np.random.default_rng(seed)
-    companies = {name: rng.standard_normal((layers, WIDTH)) for name in set(items.clusters)}
+    companies = {name: company * rng.standard_normal((layers, WIDTH)) for name in set(items.clusters)}
     shared = np.stack([companies[c] for c in items.clusters], axis=1)
-    return Made(
-        {c: (shared + rng.standard_normal(shared.shape)).astype(np.float32) for c in CONDITIONS}, layers
-    )
+    return Made({c: (shared + rng.standard_normal(shared.shape)).astype(np.float32) for c in CONDITIONS}, layers)
 
 
 def run(made: Made, seed_of_words: int = 999, **options: object) -> tuple[Findings, dict]:
@@ -120,7 +118,7 @@ def test_a_category_that_is_only_a_companys_fingerprint_does_not_reach_new_compa
     """Each company asks about one category, and its states are its own: only companies already known are decoded."""
     kinds = dict(zip(sorted(set(ITEMS.clusters)), ["entity_scope", "metric_definition"] * 15, strict=True))
     items = Items.of([replace(i, categories=(kinds[i.cluster],)) for i in ITEMS.instances])
-    findings = analyse(items, noise(7, items), permutations=100)
+    findings = analyse(items, noise(7, items, company=3.0), permutations=100)
     assert findings.pair.p > 0.05
     assert findings.leaky is not None and findings.leaky.accuracy > findings.pair.accuracy + 0.2
 

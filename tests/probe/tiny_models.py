@@ -52,8 +52,14 @@ def make_checkpoint(folder: Path, architecture: str, template: str | None = TEMP
 
 
 _READINGS = {
-    ("entity_scope", "en"): ("What was {c}'s net income?", "Attributable to shareholders of the parent, not {n} others."),
-    ("metric_definition", "en"): ("What were {c}'s adjusted earnings?", "Exclude {n} non-recurring items; use non-GAAP."),
+    ("entity_scope", "en"): (
+        "What was {c}'s net income?",
+        "Attributable to shareholders of the parent, not {n} others.",
+    ),
+    ("metric_definition", "en"): (
+        "What were {c}'s adjusted earnings?",
+        "Exclude {n} non-recurring items; use non-GAAP.",
+    ),
     ("entity_scope", "zh"): ("{c}的净利润是多少？", "口径：归属于母公司股东，{n}年度。"),
     ("metric_definition", "zh"): ("{c}的业绩是多少？", "扣除非经常性损益后的口径，共{n}项。"),
     ("temporal_scope", "en"): ("How much did {c} sell?", "For the quarter, week {n}, not the full year."),

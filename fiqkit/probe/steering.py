@@ -1,0 +1,245 @@
+"""Pushing the agent along the ambiguity direction while it takes its first action, and the direction as an ask gate.
+
+The steered items are one fold's; the direction comes from the other folds. α is in units of the gap between the mean
+projections of Q and Q + C at the layer, so α = 1 carries a resolved question to where an ambiguous one lies, and α < 0
+the other way. Random directions get vectors of the same length.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fiqkit.agent.environment import Environment, World
+from fiqkit.agent.modes import mode as mode_of
+from fiqkit.agent.policy import EngineAgent
+from fiqkit.errors import UserError
+from fiqkit.models.engine import Engine, Sampling
+from fiqkit.probe.capture import decoder_of
+from fiqkit.probe.checkpoint import load_model, load_tokenizer
+from fiqkit.probe.folds import Floats, company_weights
+from fiqkit.probe.ridge import auroc
+from fiqkit.probe.study import Study
+from fiqkit.records import Instance, Turn
+from fiqkit.roles.judge import RulesJudge
+from fiqkit.roles.simulator import RulesSimulator
+
+FOLD = 0  # the fold whose items are steered
+MAX_TOKENS = 128  # an action in full; what is longer is cut and counts as no action
+BOOTSTRAPS = 1000
+PARALLEL = 8
+
+Vectors = Mapping[int, NDArray[np.float32]]  # point → what is added to the residual stream there
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to steer with: strengths, points (None: the direction's peak), items at most, random directions."""
+
+    alphas: tuple[float, ...] = (-4, -2, 0, 2, 4)
+    points: tuple[int, ...] | None = None
+    items: int = 12
+    randoms: int = 2
+
+
+def steer(study: Study, plan: Plan, dtype: str, progress: Progress) -> dict[str, Any]:
+    """Interaction rate and AC@1 of the first action by α, for the direction and for random ones, and the ask gate.
+
+    Raises:
+        UserError: a point out of range, or a checkpoint without chat template.
+    """
+    from fiqkit.models.transformers import TransformersEngine
+
+    points = plan.points or (study.result["direction"]["peak_layer"],)
+    for point in points:
+        if not 0 <= point < study.states.points:
+            raise UserError(f"--steer-layers {point} is out of range; this model has 0 to {study.states.points - 1}")
+    chosen = np.flatnonzero(study.items.folds == FOLD)[: plan.items]
+    instances = [study.items.instances[i] for i in chosen]
+    model = load_model(study.checkpoint, dtype)
+    engine = TransformersEngine.wrap(
+        model, load_tokenizer(study.checkpoint), name=study.result["model"], parallel=PARALLEL
+    )
+    try:
+        rows = asyncio.run(_rows(study, plan, points, instances, model, engine, progress))
+        gate = asyncio.run(_gate(study, chosen, instances, engine, progress))
+    finally:
+        asyncio.run(engine.close())
+    return {"points": list(points), "items": len(instances), "randoms": plan.randoms, "rows": rows, "gate": gate}
+
+
+# --- vectors --------------------------------------------------------------------------------------------------------
+
+
+def directions(study: Study, points: Sequence[int], fold: int = FOLD) -> dict[int, NDArray[np.float32]]:
+    """At each point the step from Q + C to Q, in full length, from the items outside the fold."""
+    held_in = study.items.folds != fold
+    found = {}
+    for point in points:
+        states = study.states.layer(point)
+        found[point] = (states["plain"] - states["context"])[held_in].mean(axis=0)
+    return found
+
+
+def random_like(vectors: Vectors, seed: int) -> dict[int, NDArray[np.float32]]:
+    """Random directions with the lengths of those given."""
+    rng = np.random.default_rng(seed)
+    found = {}
+    for point, vector in vectors.items():
+        drawn = rng.standard_normal(len(vector)).astype(np.float32)
+        found[point] = drawn * (np.linalg.norm(vector) / np.linalg.norm(drawn))
+    return found
+
+
+@contextmanager
+def pushed(model: Any, vectors: Vectors, alpha: float) -> Iterator[None]:
+    """Add α times each vector to the residual stream at its point, at every position, for as long as the block runs."""
+    import torch
+
+    layers = decoder_of(model).layers
+
+    def add(states: Any, vector: NDArray[np.float32]) -> Any:
+        return states + torch.from_numpy(alpha * vector).to(states.device, states.dtype)
+
+    def before(vector: NDArray[np.float32]) -> Callable[..., Any]:
+        return lambda _module, args, kwargs: (
+            ((add(args[0], vector), *args[1:]), kwargs)
+            if args
+            else (args, {**kwargs, "hidden_states": add(kwargs["hidden_states"], vector)})
+        )
+
+    def after(vector: NDArray[np.float32]) -> Callable[..., Any]:
+        return lambda _module, _args, output: (
+            (add(output[0], vector), *output[1:]) if isinstance(output, tuple) else add(output, vector)
+        )
+
+    handles = [
+        layers[point - 1].register_forward_hook(after(vector))
+        if point
+        else layers[0].register_forward_pre_hook(before(vector), with_kwargs=True)
+        for point, vector in vectors.items()
+    ]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+# --- first actions --------------------------------------------------------------------------------------------------
+
+
+async def first_turns(instances: Sequence[Instance], mode: str, engine: Engine) -> list[Turn]:
+    """The first turn of an agent on each instance, as the environment records it. A search would find nothing."""
+    agent = EngineAgent(engine.name, engine, Sampling(max_tokens=MAX_TOKENS))
+    world = World(RulesSimulator(), search=lambda _query, _language: [])
+
+    async def one(instance: Instance) -> Turn:
+        environment = Environment(instance, mode_of(mode), world)
+        await environment.begin()
+        await environment.step(await agent.begin(instance.instance_id).act(environment))
+        return environment.turns[0]
+
+    return list(await asyncio.gather(*(one(instance) for instance in instances)))
+
+
+async def _rows(
+    study: Study,
+    plan: Plan,
+    points: Sequence[int],
+    instances: Sequence[Instance],
+    model: Any,
+    engine: Engine,
+    progress: Progress,
+) -> list[dict[str, Any]]:
+    direction = directions(study, points)
+    kinds = {
+        "direction": [direction],
+        "random": [random_like(direction, study.items.seed + k) for k in range(plan.randoms)],
+    }
+    steps = [(kind, alpha) for kind in kinds for alpha in sorted(plan.alphas)]
+    still = await _measured(instances, await first_turns(instances, "interact", engine))
+    rows = []
+    for done, (kind, alpha) in enumerate(steps, 1):
+        runs = [still] if alpha == 0 else []
+        for vectors in kinds[kind] if alpha else ():
+            with pushed(model, vectors, alpha):
+                runs.append(await _measured(instances, await first_turns(instances, "interact", engine)))
+        if runs:
+            rows.append({"kind": kind, "alpha": alpha, **_rates(instances, runs, study.items.seed)})
+        progress("steering", done, len(steps))
+    return rows
+
+
+async def _measured(instances: Sequence[Instance], turns: Sequence[Turn]) -> Floats:
+    """For each item whether its first action was valid, was a question, and was one on a true category, (items, 3)."""
+    judge = RulesJudge()
+    found = np.zeros((len(turns), 3))
+    for row, instance, turn in zip(found, instances, turns, strict=True):
+        row[0] = turn.action != "invalid" and turn.refused is None
+        row[1] = row[0] and turn.action == "interact"
+        if row[1]:
+            touched = (await judge.classify(turn.content["question"])).touched
+            row[2] = bool(set(touched) & set(instance.categories))
+    return found
+
+
+def _rates(instances: Sequence[Instance], runs: Sequence[Floats], seed: int) -> dict[str, Any]:
+    """Rates over the items, runs averaged, with 95% bootstrap intervals over companies."""
+    valid, asked, touched = np.mean(runs, axis=0).T
+    weights = company_weights([i.cluster for i in instances], BOOTSTRAPS, seed)
+    total, asking = weights.sum(axis=1), weights @ asked
+    some = asking > 0
+    low, high = np.percentile(weights @ asked / total, [2.5, 97.5])
+    row = {
+        "valid_rate": float(valid.mean()),
+        "interaction_rate": float(asked.mean()),
+        "interaction_rate_ci": [float(low), float(high)],
+        "ac1_touch": None,
+        "ac1_touch_ci": None,
+    }
+    if asked.any():
+        low, high = np.percentile((weights @ touched)[some] / asking[some], [2.5, 97.5])
+        row |= {"ac1_touch": float(touched.sum() / asked.sum()), "ac1_touch_ci": [float(low), float(high)]}
+    return row
+
+
+# --- ask gate -------------------------------------------------------------------------------------------------------
+
+
+async def _gate(
+    study: Study, chosen: NDArray[np.int64], instances: Sequence[Instance], engine: Engine, progress: Progress
+) -> dict[str, Any]:
+    """Telling Q, which should be asked about, from Q + C: by the held-out projection and by stated confidence."""
+    resolved = [replace(i, question=f"{i.question}\n\n{i.context}") for i in instances]
+    stated = np.array(
+        [
+            [turn.content.get("confidence") for turn in await first_turns(side, "answer", engine)]
+            for side in (list(instances), resolved)
+        ],
+        dtype=float,
+    )
+    progress("stated confidence", 1, 1)
+    both = ~np.isnan(stated).any(axis=0)
+    at = study.findings.contrasts["ambiguity"].at_nested
+    projected = np.stack([at["a"][chosen], at["b"][chosen]])
+    return {
+        "items": len(chosen),
+        "items_with_confidence": int(both.sum()),
+        "direction_auroc": _ask_auroc(projected),
+        "direction_auroc_same_items": _ask_auroc(projected[:, both]) if both.any() else None,
+        "confidence_auroc": _ask_auroc(-stated[:, both]) if both.any() else None,
+    }
+
+
+def _ask_auroc(scores: Floats) -> float:
+    """AUROC of scores (2, items) for telling the first row from the second."""
+    flat = scores.reshape(-1, 1)
+    return float(auroc(flat, np.arange(len(flat))[:, None] < scores.shape[1])[0])
