@@ -36,10 +36,10 @@ def content(store: Path) -> dict[str, list[Any]]:
 def killed_and_resumed(tmp_path: Path, kills: int, seed: int) -> None:
     whole = tmp_path / "whole.db"
     process = start(whole, *SCRIPTED)
-    assert process.wait() == 0, process.stderr.read() if process.stderr else ""
+    _, err = process.communicate()
+    assert process.returncode == 0, err
     broken = tmp_path / "broken.db"
     draw = Random(seed)
-    survived = 0
     stored = [0]
     for _ in range(kills):
         process = start(broken, *SCRIPTED, "--resume", "last", "--in-flight", "1")
@@ -48,7 +48,7 @@ def killed_and_resumed(tmp_path: Path, kills: int, seed: int) -> None:
         process.stderr.readline()
         time.sleep(draw.uniform(0, 0.15))
         process.kill()
-        survived += process.wait() != -signal.SIGKILL
+        process.communicate()
         stored.append(len(next(iter(content(broken).values()))))
     assert stored == sorted(stored)
     process = start(broken, *SCRIPTED, "--resume", "last")
@@ -91,7 +91,9 @@ def test_ctrl_c_exits_130_with_what_was_finished_and_can_be_resumed(tmp_path: Pa
 
 def test_a_run_is_not_resumed_under_other_settings(tmp_path: Path) -> None:
     store = tmp_path / "runs.db"
-    assert start(store, "--agent", "default-reader", "--modes", "answer", "--limit", "2").wait() == 0
+    first = start(store, "--agent", "default-reader", "--modes", "answer", "--limit", "2")
+    first.communicate()
+    assert first.returncode == 0
     other = start(store, "--agent", "default-reader", "--modes", "answer", "--limit", "3", "--resume", "last")
     _, err = other.communicate()
     assert other.returncode == 2
