@@ -14,6 +14,7 @@ from fiqkit.roles.interfaces import Gold
 from fiqkit.values import Period, Value, find, find_periods, same, same_digits
 
 TOLERANCE = 0.01
+LONGEST_ANSWER = 20_000  # characters; no committed answer is that long, and reading one could take over a second
 SCALE_MISSING = "scale_missing"
 
 _DECLINE = re.compile(r"declin|decreas|drop|\bfall|reduction|下降|降幅|减少|下滑|跌幅|降低", re.IGNORECASE)
@@ -59,6 +60,8 @@ def grade_answer(question: str, intended: Gold, default: Gold, answer: str | Non
     if None in targets:
         return Grade(Outcome.UNSCORED, why=f"no value in the gold {intended.answer!r} or {default.answer!r}")
     wanted, other = (target for target in targets if target)
+    if answer and len(answer) > LONGEST_ANSWER:
+        return Grade(Outcome.UNSCORED, why=f"answer of {len(answer)} characters; {LONGEST_ANSWER} are read at most")
     said = read_commitment(answer, lambda value: _misfit(value, wanted.value), question)
     if said.claim is None:
         return Grade(said.outcome or Outcome.REFUSAL, why=f"{said.rule}; golds {intended.answer} / {default.answer}")

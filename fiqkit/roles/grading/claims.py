@@ -32,6 +32,8 @@ class Claim:
     final: bool
 
 
+_WINDOW = 200  # how far back a word can bear on a value
+
 _SENTENCE = re.compile(
     r"[。！？!?；;\n]+|(?<!\bInc)(?<!\bCo)(?<!\bCorp)(?<!\bLtd)(?<!\bU\.S)(?<!\bvs)(?<!\bNo)(?<!approx)\.(?=\s|$)", re.IGNORECASE
 )
@@ -83,45 +85,70 @@ def read_claims(answer: str) -> list[Claim]:
     """Every value of an answer as a claim, in order."""
     text = _plain(answer)
     values = find(text)
-    bounds = _sentences(text)
-    starts = [start for start, _ in bounds]
+    sentences = _sentences(text)
+    starts = [sentence.start for sentence in sentences]
     claims: list[Claim] = []
-    for at, value in enumerate(values):
-        sentence = bisect_right(starts, value.span[0]) - 1
-        low, high = bounds[sentence]
-        left = max(low, values[at - 1].span[1]) if at else low
-        note = _NOTE.match(text, value.span[1])
-        label = text[left : value.span[0]] + (note.group() if note else "")
+    left = 0
+    for value in values:
+        start, end = value.span
+        at = bisect_right(starts, start) - 1
+        sentence = sentences[at]
+        left = max(left, sentence.start, start - _WINDOW)
+        note = _NOTE.match(text, end)
         claims.append(
             Claim(
                 value=value,
-                part=_part(text, value, low, high, left),
-                label=label,
-                period=_period(text, value, bounds, sentence),
-                final=bool(_FINAL.search(text[low : value.span[0]])),
+                part=_part(text, value, sentence, left),
+                label=text[left:start] + (note.group() if note else ""),
+                period=_period(text, value, sentences, at),
+                final=bool(_FINAL.search(text, max(sentence.start, start - _WINDOW), start)),
             )
         )
+        left = end
     return claims
 
 
+@dataclass(slots=True)
+class _Sentence:
+    """A sentence, and what every value in it asks of it, worked out once."""
+
+    text: str
+    start: int
+    _periods: list[Period] | None = None
+
+    @property
+    def is_question(self) -> bool:
+        """Whether it asks."""
+        ending = self.text[-12:].rstrip().rstrip(")）】]\"'”’")
+        return ending.endswith(("?", "？")) or bool(re.search(r"[吗呢][。！]?$", ending))
+
+    @property
+    def periods(self) -> list[Period]:
+        """The periods it names other than to compare with."""
+        if self._periods is None:
+            self._periods = [period for period in find_periods(self.text) if not period.compared]
+        return self._periods
+
+
 def _plain(answer: str) -> str:
-    """The answer without Markdown's marks; a table's cells stay apart."""
-    return re.sub(r"\*\*|__|`|\\(?:boxed|text|,|%)", lambda m: "%" if m.group() == "\\%" else "", answer)
+    """The answer without the marks of Markdown and LaTeX."""
+    return re.sub(r"\*\*|__|`|\\(?:boxed|text|,|%)", lambda mark: "%" if mark.group() == "\\%" else "", answer)
 
 
-def _sentences(text: str) -> list[tuple[int, int]]:
-    bounds, start = [], 0
+def _sentences(text: str) -> list[_Sentence]:
+    found, start = [], 0
     for match in _SENTENCE.finditer(text):
-        bounds.append((start, match.end()))
+        found.append(_Sentence(text[start : match.end()], start))
         start = match.end()
-    return [*bounds, (start, len(text))]
+    return [*found, _Sentence(text[start:], start)]
 
 
-def _part(text: str, value: Value, low: int, high: int, left: int) -> Part:
+def _part(text: str, value: Value, sentence: _Sentence, left: int) -> Part:
     start, end = value.span
-    before = text[max(left, start - 100) : start]
+    before = text[left:start]
     clause = _CLAUSE.split(before)[-1]
-    if _is_question(text[low:high]):
+    to_sentence, to_clause, right_after = _ASIDE_BEFORE
+    if sentence.is_question:
         return Part.ASKED
     if _DENIED.search(clause):
         return Part.DENIED
@@ -131,38 +158,27 @@ def _part(text: str, value: Value, low: int, high: int, left: int) -> Part:
         return Part.OPERAND
     if _BOUND_BEFORE.search(clause) or _BOUND_AFTER.match(text, end):
         return Part.VAGUE
-    in_brackets = len(re.findall(r"[(（]", before)) > len(re.findall(r"[)）]", before))
-    to_sentence, to_clause, right_after = _ASIDE_BEFORE
-    aside = to_sentence.search(text, max(low, start - 200), start) or to_clause.search(before) or right_after.search(before)
-    return Part.ASIDE if in_brackets or aside else Part.MAIN
+    if len(re.findall(r"[(（]", before)) > len(re.findall(r"[)）]", before)):
+        return Part.ASIDE
+    aside = to_sentence.search(text, max(sentence.start, start - _WINDOW), start)
+    return Part.ASIDE if aside or to_clause.search(before) or right_after.search(before) else Part.MAIN
 
 
 def _is_stated(text: str, value: Value, before: str) -> bool:
+    """Whether a bare number is put forward as a value: it fills its line, has a scale, or follows "is", "为", "="."""
     start, end = value.span
-    line_start = text.rfind("\n", 0, start) + 1
-    line_end = text.find("\n", end)
-    rest = text[line_start:start] + text[end : len(text) if line_end < 0 else line_end]
-    return len(rest.strip()) <= 3 or value.scale != 1 or bool(_STATED.search(before))
+    line = text[max(0, start - 40) : start].rpartition("\n")[2] + text[end : end + 40].partition("\n")[0]
+    return len(line.strip()) <= 3 or value.scale != 1 or bool(_STATED.search(before))
 
 
-def _is_question(sentence: str) -> bool:
-    ending = sentence.rstrip().rstrip(")）】]\"'”’")
-    return ending.endswith(("?", "？")) or bool(re.search(r"[吗呢][。！]?$", ending))
-
-
-def _period(text: str, value: Value, bounds: list[tuple[int, int]], sentence: int) -> Period | None:
+def _period(text: str, value: Value, sentences: list[_Sentence], at: int) -> Period | None:
     """The period of a value: of its own sentence, else of the one before, else of one after that points back to it."""
     if value.period:
         return find_periods(value.period)[0]
-    if sentence:
-        low, high = bounds[sentence - 1]
-        before = text[low:high]
-        named = [p for p in find_periods(before) if not p.compared]
-        if named and not _NO_DATA.search(before) and not _is_question(before):
-            return named[-1]
-    for low, high in bounds[sentence + 1 : sentence + 2]:
-        after = text[low:high]
-        named = [p for p in find_periods(after) if not p.compared]
-        if named and _POINTS_BACK.match(after) and not find(after):
-            return named[0]
+    before = sentences[at - 1] if at else None
+    if before and before.periods and not _NO_DATA.search(before.text) and not before.is_question:
+        return before.periods[-1]
+    after = sentences[at + 1] if at + 1 < len(sentences) else None
+    if after and _POINTS_BACK.match(after.text) and after.periods and not find(after.text):
+        return after.periods[0]
     return None
