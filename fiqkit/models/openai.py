@@ -157,16 +157,21 @@ class OpenAIEngine:
         dialect = await self._ready()
         chat = request.messages is not None
         body = self._body(request, dialect)
-        prefix = "".join(m["content"] for m in request.messages[:2]) if request.messages else str(request.prompt_ids)
+        prefix = "".join(m["content"] for m in request.messages[:2]) if request.messages else str((request.prompt_ids or ())[:256])
         return await self._pool.complete(
             "/chat/completions" if chat else "/completions",
             json.dumps(body, ensure_ascii=False).encode(),
             lambda reply: read_reply(reply, request, dialect),
             prefix=prefix,
-            tokens=estimate_tokens(request.messages or ())
-            + len(request.prompt_ids or ())
-            + request.sampling.max_tokens,
+            tokens=self._estimate(request),
         )
+
+    def _estimate(self, request: Request) -> int:
+        """Tokens to book with the provider's limit; nothing where there is none, because counting takes time."""
+        if not self._pace.counts_tokens:
+            return 0
+        prompt = estimate_tokens(request.messages or ()) + len(request.prompt_ids or ())
+        return prompt + request.sampling.max_tokens
 
     def _body(self, request: Request, dialect: Dialect) -> dict[str, Any]:
         sampling = request.sampling
@@ -332,7 +337,7 @@ def _logprobs(value: Any) -> tuple[float, ...]:
     return tuple(token["logprob"] for token in value.get("content") or ())
 
 
-_WORDS = re.compile(r"[A-Za-z]+|\s+|.", re.S)
+_PIECES = re.compile(r"[A-Za-z]{1,3}|\s+|.", re.S)
 
 
 def estimate_tokens(messages: Sequence[Message]) -> int:
@@ -341,12 +346,9 @@ def estimate_tokens(messages: Sequence[Message]) -> int:
     Three letters or one run of white space count one token, any other ASCII character (digits: tables are full of
     them) one, a character beyond ASCII one and a half; a message eight on top for the template.
     """
-    total = 0.0
+    total = 0
     for message in messages:
-        for run in _WORDS.findall(message["content"]):
-            if run.isascii():
-                total += -(-len(run) // 3) if run[0].isalpha() else 1
-            else:
-                total += 1.5
-        total += 8
-    return int(total) + 1
+        text = message["content"]
+        beyond = len(text) - len(text.encode("ascii", "ignore"))
+        total += len(_PIECES.findall(text)) + beyond // 2 + 8
+    return total

@@ -30,7 +30,19 @@ def test_settles_near_the_slots_of_a_server_that_queues(slots: int) -> None:
         lambda: rng.randint(5, 50),
     )
     settled = sum(limits[4000:]) / 4000
-    assert 0.9 * slots <= settled <= 2.5 * slots
+    assert 0.9 * slots <= settled <= max(2.5 * slots, 20)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_noisy_machine_does_not_make_it_small(seed: int) -> None:
+    rng = random.Random(seed)
+    window = Window(64)
+    noise = 1.0
+    limits = []
+    for _ in range(300):  # rounds that take up to four times as long as the last, for reasons outside
+        noise = rng.uniform(1.0, 4.0)
+        limits += serve(window, 16, lambda limit, noise=noise: 0.02 * noise)
+    assert sum(limits[800:]) / len(limits[800:]) > 32
 
 
 def test_uses_all_of_a_batching_server_whose_latency_rises_slowly() -> None:
@@ -43,7 +55,7 @@ def test_does_not_grow_while_it_is_not_full() -> None:
     window = Window(256)
     for _ in range(1000):
         window.replied(0.1, 10, in_flight=3)
-    assert window.limit == 4
+    assert window.limit == 16
 
 
 def test_falls_once_a_round_when_refused_and_recovers() -> None:
@@ -67,7 +79,7 @@ def test_falls_when_somebody_else_takes_the_server() -> None:
     window = Window(32)
     serve(window, 2000, lambda limit: 0.01)
     assert window.limit == 32
-    assert min(serve(window, 200, lambda limit: 0.03)) < 32
+    assert min(serve(window, 400, lambda limit: 0.03)) < 32
 
 
 def test_pace_spreads_requests_and_tokens() -> None:
