@@ -52,8 +52,8 @@ class Vocabulary:
 
 
 @torch.no_grad()
-def generate(model: Any, jobs: Sequence[Job], words: Vocabulary) -> Iterator[Job]:
-    """Run the jobs together and give each back as soon as it is done; a cancelled one is dropped.
+def generate(model: Any, jobs: Sequence[Job], words: Vocabulary) -> None:
+    """Run the jobs together until each is done or cancelled.
 
     Args:
         model: a causal language model.
@@ -82,8 +82,6 @@ def generate(model: Any, jobs: Sequence[Job], words: Vocabulary) -> Iterator[Job
         for job, row in zip(rows, logits, strict=True):
             if not job.finish and not job.pending.cancelled:
                 _advance(job, row, words)
-                if job.finish:
-                    yield job
         alive = [i for i, job in enumerate(rows) if not job.finish and not job.pending.cancelled]
         if not alive:
             return

@@ -19,6 +19,7 @@ from typing import Any
 
 import torch
 import transformers
+from safetensors import SafetensorError
 
 from fiqkit.errors import MissingExtra, UserError
 from fiqkit.models.cards import Card
@@ -67,7 +68,7 @@ def open_engine(
             device_map=device if device != "auto" else ("auto" if on_gpu else None),
             local_files_only=True,
         )
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
+    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
         raise UserError(f"{card.name}: transformers cannot load {folder}: {str(error).splitlines()[0]}") from None
     return TransformersEngine(
         model, tokenizer, card, context=context or card.context or 0, parallel=parallel, folder=folder
@@ -236,12 +237,16 @@ class _Worker:
         while batch := self._next_batch():
             try:
                 with evaluating(self._model), self._adapted(batch[0].adapter):
-                    for job in generate(self._model, batch, self._words):
-                        job.pending.settle(completion_of(job))
+                    generate(self._model, batch, self._words)
             except Exception as error:  # every request of the batch gets it; the next batch may do better
                 fault = _fault(error, len(batch))
                 for job in batch:
                     job.pending.settle(fault)
+                continue
+            # Only now, with the module's mode put back: its owner may go on as soon as the last reply is there.
+            for job in batch:
+                if job.finish:
+                    job.pending.settle(completion_of(job))
         for job in self._waiting:
             job.pending.settle(EngineError("the engine was closed"))
 
