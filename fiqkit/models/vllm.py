@@ -178,20 +178,17 @@ class VllmEngine:
         return list(ids)
 
     async def _generate(self, request: Request, ids: list[int]) -> Any:
-        from vllm.v1.engine.exceptions import EngineDeadError, EngineGenerateError
-
+        adapter = self._adapter(request.adapter)
         try:
             stream = self._llm.generate(
                 {"prompt_token_ids": ids},
                 _sampling_params(request),
                 f"{self.name}-{next(self._ids)}",
-                lora_request=self._adapter(request.adapter),
+                lora_request=adapter,
             )
             outputs = [output async for output in stream]
-        except (EngineDeadError, EngineGenerateError) as error:
-            raise EngineError(f"{self.name}: vLLM failed: {_line(error.__cause__ or error)}") from None
-        except (ValueError, TypeError) as error:
-            raise EngineError(f"{self.name}: vLLM rejects the request: {_line(error)}") from None
+        except Exception as error:  # vLLM's errors share no base class over its versions
+            raise EngineError(f"{self.name}: vLLM failed: {_line(error.__cause__ or error)}") from error
         if not outputs or outputs[-1].outputs[0].finish_reason not in ("stop", "length"):
             raise EngineError(f"{self.name}: vLLM gave the request up before it was finished")
         return outputs[-1]
@@ -276,6 +273,5 @@ def _completion(output: Any, request: Request, seconds: float) -> Completion:
 
 
 def _line(error: BaseException) -> str:
-    """The first line of an error, or its name."""
-    text = str(error).strip()
-    return text.splitlines()[0][:300] if text else type(error).__name__
+    """What an error says, as one line of at most 300 characters, or its name."""
+    return " ".join(str(error).split())[:300] or type(error).__name__
