@@ -14,7 +14,7 @@ from typing import Any
 import ijson
 
 from fiqkit.errors import UserError
-from fiqkit.filings.damage import Guarded
+from fiqkit.filings.damage import Guarded, reason
 from fiqkit.filings.fact import Fact, Filing, Reading, iso_date
 
 _BEGINNING = 1 << 16  # bytes within which a file names its company
@@ -38,8 +38,7 @@ def _taxonomies(stream: io.BufferedReader[Guarded], where: str) -> Iterator[tupl
     try:
         yield from ijson.kvitems(stream, "facts", use_float=True)
     except (ijson.JSONError, ValueError) as error:
-        reason = " ".join(str(error).split("\n")[0].split())[:120]
-        raise UserError(f"{where}:1: damaged JSON ({reason}); download the file again") from error
+        raise UserError(f"{where}:1: damaged JSON ({reason(error)}); download the file again") from error
 
 
 def _company(head: bytes, where: str) -> tuple[str, str | None]:

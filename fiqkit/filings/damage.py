@@ -28,6 +28,11 @@ DAMAGE = (
 )
 
 
+def reason(error: BaseException) -> str:
+    """What an error says, in one line of at most 120 characters."""
+    return " ".join(str(error).split())[:120] or type(error).__name__
+
+
 class Guarded(io.RawIOBase):
     """A binary stream whose every fault is a `UserError` that names the file."""
 
@@ -64,4 +69,4 @@ class Guarded(io.RawIOBase):
         return len(data)
 
     def _fault(self, error: Exception) -> UserError:
-        return UserError(f"{self._where}:1: damaged, cannot be unpacked ({error}); download the file again")
+        return UserError(f"{self._where}:1: damaged, cannot be unpacked ({reason(error)}); download the file again")

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from fiqkit.errors import UserError
 from fiqkit.filings import cells
+from fiqkit.filings.damage import reason
 from fiqkit.filings.fact import Fact, Reading, TextFact, dims_json, exact, finest
 
 
@@ -124,7 +125,9 @@ def _rows(text: str, path: Path) -> list[list[str]]:
     try:
         return [[cell.strip() for cell in row] for row in reader if any(row)]
     except csv.Error as error:
-        raise UserError(f"{path}:{reader.line_num}: damaged CSV ({error}); save the table again as CSV") from error
+        raise UserError(
+            f"{path}:{reader.line_num}: damaged CSV ({reason(error)}); save the table again as CSV"
+        ) from error
 
 
 def _role(heading: str) -> str | None:

@@ -18,7 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from fiqkit.errors import UserError
-from fiqkit.filings.damage import DAMAGE, Guarded
+from fiqkit.filings.damage import DAMAGE, Guarded, reason
 from fiqkit.filings.fact import Fact, Filing, Reading, dims_json, exact
 
 SLICE = 8 << 20  # bytes of `num` in one part
@@ -41,7 +41,7 @@ def read_fsds(path: Path, bounds: tuple[int, int], reading: Reading) -> None:
     try:
         archive = zipfile.ZipFile(path)
     except DAMAGE as error:
-        raise UserError(f"{path}:1: damaged data set ({error}); download the zip again") from error
+        raise UserError(f"{path}:1: damaged data set ({reason(error)}); download the zip again") from error
     with archive:
         filings = _filings(archive, path)
         if bounds[0] == 0:
@@ -63,7 +63,7 @@ def _table(archive: zipfile.ZipFile, table: str) -> Iterator[io.BufferedReader[G
     try:
         stream = archive.open(_member(archive, table))
     except DAMAGE as error:
-        raise UserError(f"{where}:1: damaged data set ({error}); download the zip again") from error
+        raise UserError(f"{where}:1: damaged data set ({reason(error)}); download the zip again") from error
     with stream:
         yield io.BufferedReader(Guarded(stream, where), 1 << 20)
 

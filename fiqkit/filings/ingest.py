@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from fiqkit.errors import UserError
+from fiqkit.filings.damage import reason
 from fiqkit.filings.exports import NotOurs
 from fiqkit.filings.fiscal import all_calendars
 from fiqkit.filings.kinds import Part, parts
@@ -165,7 +166,7 @@ def _digest(path: Path) -> str:
         with path.open("rb") as stream:
             return file_digest(stream, "sha256").hexdigest()
     except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error}); check its permissions") from error
+        raise UserError(f"{path}: cannot be read ({reason(error)}); check its permissions") from error
 
 
 def _take(task: _Task, outcome: Outcome, store: FactStore, summary: Summary) -> None:

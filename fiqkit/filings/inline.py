@@ -6,7 +6,7 @@ are refused: no filing with the SEC may hold them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -16,7 +16,7 @@ from fiqkit.filings.fact import Number, Reading, exact, scaled
 from fiqkit.filings.text import block_text
 from fiqkit.filings.transform import UnknownFormat, transform
 from fiqkit.filings.transform.numerals import dot_decimal
-from fiqkit.filings.xbrl import NIL, Document, RawNumber, RawText, decimals_of, read_resources
+from fiqkit.filings.xbrl import CONTEXT, NIL, UNIT, Document, RawNumber, RawText, decimals_of, read_context, read_unit
 
 NAMESPACES = ("http://www.xbrl.org/2013/inlineXBRL", "http://www.xbrl.org/2008/inlineXBRL")
 
@@ -28,19 +28,25 @@ _INCLUDED = etree.XPath(".//text()[not(ancestor::*[local-name()='exclude'])]", s
 def read_inline(roots: Sequence[Any], reading: Reading) -> Document:
     """Raw facts of a filing's inline documents; contexts and continuations may stand in any of them."""
     document = Document()
+    texts: list[Any] = []
+    continued: dict[str | None, Any] = {}
+    readers: dict[str, Callable[[Any], object]] = {
+        CONTEXT: lambda element: read_context(element, document, reading),
+        UNIT: lambda element: read_unit(element, document),
+    }
+    for namespace in NAMESPACES:
+        readers |= {
+            f"{{{namespace}}}nonFraction": lambda element: _number(element, document, reading),
+            f"{{{namespace}}}fraction": lambda element: _fraction(element, document, reading),
+            f"{{{namespace}}}nonNumeric": texts.append,
+            f"{{{namespace}}}continuation": lambda element: continued.update({element.get("id"): element}),
+            f"{{{namespace}}}tuple": lambda element: reading.left_out.update(["tuple: not supported"]),
+        }
     for root in roots:
-        read_resources(root, document, reading)
-    continued = {e.get("id"): e for root in roots for e in _elements(root, "continuation")}
-    for root in roots:
-        for element in _elements(root, "nonFraction"):
-            _number(element, document, reading)
-        for element in _elements(root, "fraction"):
-            _fraction(element, document, reading)
-        for element in _elements(root, "nonNumeric"):
-            _text(element, continued, document, reading)
-        tuples = sum(1 for _ in _elements(root, "tuple"))
-        if tuples:
-            reading.left_out["tuple: not supported"] += tuples
+        for element in root.iter(*readers):
+            readers[element.tag](element)
+    for element in texts:
+        _text(element, continued, document, reading)
     return document
 
 
@@ -76,8 +82,7 @@ def _number(element: Any, document: Document, reading: Reading) -> None:
 
 
 def _value(element: Any) -> Number:
-    text = (element.text or "") if len(element) == 0 else _displayed(element)
-    text = text.strip()
+    text = ((element.text or "") if len(element) == 0 else _displayed(element)).strip()
     form = element.get("format")
     numeral = transform(form.rpartition(":")[2], text) if form else dot_decimal(text)
     return scaled(numeral, int(element.get("scale") or 0), element.get("sign") == "-")

@@ -10,7 +10,19 @@ from lxml import etree
 
 from fiqkit.filings.fact import Number, Reading, exact
 from fiqkit.filings.text import block_text
-from fiqkit.filings.xbrl import NIL, XBRLI, Document, RawNumber, RawText, decimals_of, name_of, read_resources
+from fiqkit.filings.xbrl import (
+    CONTEXT,
+    NIL,
+    UNIT,
+    XBRLI,
+    Document,
+    RawNumber,
+    RawText,
+    decimals_of,
+    name_of,
+    read_context,
+    read_unit,
+)
 
 _ROOT = re.compile(rb"<(?:[\w.-]+:)?xbrl[\s>]")
 _TUPLE = "{http://www.xbrl.org/2003/linkbase}"  # footnotes and references: no facts, no tuples
@@ -24,9 +36,12 @@ def is_instance(body: bytes) -> bool:
 def read_instance(root: Any, reading: Reading) -> Document:
     """Raw facts of an instance document."""
     document = Document()
-    read_resources(root, document, reading)
     for element in root.iterchildren("*"):
-        if element.get("contextRef"):
+        if element.tag == CONTEXT:
+            read_context(element, document, reading)
+        elif element.tag == UNIT:
+            read_unit(element, document)
+        elif element.get("contextRef"):
             _fact(element, document, reading)
         elif not element.tag.startswith((XBRLI, _TUPLE)) and len(element):
             reading.left_out["tuple: not supported"] += 1

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fiqkit.errors import UserError
-from fiqkit.filings.damage import DAMAGE
+from fiqkit.filings.damage import DAMAGE, reason
 from fiqkit.filings.exports import NotOurs
 
 _SNIFF = 1 << 16
@@ -52,7 +52,7 @@ def content(path: Path) -> bytes:
         data = path.read_bytes()
         return gzip.decompress(data) if data[:2] == b"\x1f\x8b" or path.suffix.lower() == ".gz" else data
     except DAMAGE as error:
-        raise UserError(f"{path}:1: cannot be read ({error}); fetch the file again") from error
+        raise UserError(f"{path}:1: cannot be read ({reason(error)}); fetch the file again") from error
 
 
 def parts(path: Path, entity: str | None = None, name: str | None = None) -> list[Part]:
@@ -67,7 +67,7 @@ def parts(path: Path, entity: str | None = None, name: str | None = None) -> lis
         if head[:2] == b"PK":
             return list(_zip_parts(path))
     except DAMAGE as error:
-        raise UserError(f"{path}:1: cannot be read ({error}); fetch the file again") from error
+        raise UserError(f"{path}:1: cannot be read ({reason(error)}); fetch the file again") from error
     return [Part(str(path), _kind(path, head), entity=entity, name=name, weight=path.stat().st_size)]
 
 

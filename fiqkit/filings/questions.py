@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fiqkit.errors import UserError
+from fiqkit.filings.damage import reason
 from fiqkit.filings.exports import NotOurs
 from fiqkit.filings.fact import Reading
 from fiqkit.filings.text import Block, pack
@@ -50,7 +51,7 @@ def _entries(data: bytes, path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]
             found = [(f"{path}:{n}", json.loads(line)) for n, line in lines if line.strip()]
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", 1)
-        raise UserError(f"{path}:{line}: damaged JSON ({str(error)[:120]}); download the file again") from error
+        raise UserError(f"{path}:{line}: damaged JSON ({reason(error)}); download the file again") from error
     for where, entry in found:
         if not isinstance(entry, dict):
             raise NotOurs(f"{where}: a JSON {type(entry).__name__} where an object is expected")

@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from fiqkit.errors import UserError
-from fiqkit.filings.damage import DAMAGE
+from fiqkit.filings.damage import DAMAGE, reason
 from fiqkit.filings.exports import NotOurs
 from fiqkit.filings.fact import Reading
 from fiqkit.filings.kinds import Part, content
@@ -105,7 +105,7 @@ def _companyfacts_zip(part: Part, reading: Reading) -> None:
     try:
         stream = _archive(part.path, Path(part.path).stat().st_mtime_ns).open(part.part)
     except DAMAGE as error:
-        raise UserError(f"{where}:1: damaged zip ({error}); download it again") from error
+        raise UserError(f"{where}:1: damaged zip ({reason(error)}); download it again") from error
     with stream:
         read_companyfacts(stream, where, reading)
 

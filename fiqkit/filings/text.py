@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from lxml import etree
@@ -21,6 +22,7 @@ _TEXT_NODES = etree.XPath(".//text()", smart_strings=False)
 _BLOCKS = frozenset(
     "p div tr li h1 h2 h3 h4 h5 h6 br hr table ul ol section blockquote center title body".split()  # noqa: SIM905
 )
+_CELLS = frozenset(("td", "th", "tr", "table"))
 _SKIPPED = frozenset("header style script title head".split())  # noqa: SIM905
 _ITEM = re.compile(r"(part\s+[iv]+\b[\s,.–—-]*)?item\s*\d{1,2}\s*[a-c]?\s*[.:–—-]?(\s|$)", re.IGNORECASE)
 _SPACE = re.compile(r"[\s\u00a0\u200b]+")
@@ -66,13 +68,9 @@ def _lines(root: Any) -> Iterator[tuple[str, bool]]:
     depth = 0
     walk = etree.iterwalk(root, events=("start", "end"))
     for event, element in walk:
-        tag = element.tag
-        if not isinstance(tag, str):
-            words.append((element.tail or "") if event == "end" else "")
-            continue
-        tag = tag.rpartition("}")[2].lower()
+        tag = _local(element.tag)
         if event == "start":
-            if tag in _SKIPPED or "display:none" in element.get("style", "").replace(" ", ""):
+            if tag in _SKIPPED or _hidden(element):
                 walk.skip_subtree()
                 continue
             if tag in _BLOCKS and (line := _flush(words)):
@@ -83,9 +81,10 @@ def _lines(root: Any) -> Iterator[tuple[str, bool]]:
             if tag == "table":
                 depth += 1
                 table = table or _Table()
-            words.append(element.text or "")
+            if tag and element.text:
+                words.append(element.text)
             continue
-        if table is not None and tag in ("td", "th", "tr", "table"):
+        if table is not None and tag in _CELLS:
             _close(tag, table, _flush(words))
             depth -= tag == "table"
             if depth == 0:
@@ -96,12 +95,26 @@ def _lines(root: Any) -> Iterator[tuple[str, bool]]:
                 yield line, False
             else:
                 table.cell.append(line)
-        words.append(element.tail or "")
+        if element.tail:
+            words.append(element.tail)
     if line := _flush(words):
         yield line, False
 
 
+@lru_cache(1024)
+def _local(tag: Any) -> str:
+    """Local name of a tag in lower case; empty for a comment."""
+    return tag.rpartition("}")[2].lower() if isinstance(tag, str) else ""
+
+
+def _hidden(element: Any) -> bool:
+    style = element.get("style")
+    return style is not None and "none" in style and "display:none" in style.replace(" ", "")
+
+
 def _flush(words: list[str]) -> str:
+    if not words:
+        return ""
     text = _SPACE.sub(" ", "".join(words)).strip()
     words.clear()
     return text

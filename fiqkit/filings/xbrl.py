@@ -13,9 +13,13 @@ from typing import Any, NamedTuple
 from lxml import etree
 
 from fiqkit.errors import UserError
+from fiqkit.filings.damage import reason
 from fiqkit.filings.fact import Fact, Filing, Number, Reading, TextFact, dims_json, finest, iso_date
 
 XBRLI = "{http://www.xbrl.org/2003/instance}"
+CONTEXT, UNIT = f"{XBRLI}context", f"{XBRLI}unit"
+_IDENTIFIER, _PERIOD = f"{XBRLI}identifier", f"{XBRLI}period"
+_SEGMENT, _SCENARIO = f"{XBRLI}segment", f"{XBRLI}scenario"
 XBRLDI = "{http://xbrl.org/2006/xbrldi}"
 NIL = "{http://www.w3.org/2001/XMLSchema-instance}nil"
 _FOREVER = "forever"
@@ -81,30 +85,35 @@ def parse_xml(data: bytes, where: str) -> Any:
         return etree.fromstring(data, parser)
     except (etree.XMLSyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None) or 1
-        reason = " ".join(str(error).split(", line ")[0].split())[:200] or "no element found"
-        raise UserError(f"{where}:{line}: damaged XML ({reason}); fetch the file again") from error
+        raise UserError(f"{where}:{line}: damaged XML ({reason(error)}); fetch the file again") from error
 
 
-def read_resources(root: Any, document: Document, reading: Reading) -> None:
-    """Take every context and unit under an element into the document."""
-    for element in root.iter(f"{XBRLI}context"):
-        try:
-            document.contexts[element.get("id", "")] = _context(element)
-        except ValueError as error:
-            reading.left_out[f"context refused: {error}"] += 1
-    for element in root.iter(f"{XBRLI}unit"):
-        document.units[element.get("id", "")] = _unit(element)
+def read_context(element: Any, document: Document, reading: Reading) -> None:
+    """Take a context into the document, or count it as refused."""
+    try:
+        document.contexts[element.get("id", "")] = _context(element)
+    except ValueError as error:
+        reading.left_out[f"context refused: {error}"] += 1
+
+
+def read_unit(element: Any, document: Document) -> None:
+    """Take a unit into the document."""
+    document.units[element.get("id", "")] = _unit(element)
 
 
 def _context(element: Any) -> Context:
-    identifier = element.find(f"{XBRLI}entity/{XBRLI}identifier")
+    identifier = period = None
+    dims: dict[str, str] = {}
+    for child in element.iter(_IDENTIFIER, _PERIOD, _SEGMENT, _SCENARIO):
+        if child.tag == _IDENTIFIER:
+            identifier = child
+        elif child.tag == _PERIOD:
+            period = child
+        else:
+            dims.update(_dims(child))
     if identifier is None or not (identifier.text or "").strip():
         raise ValueError("names no entity")
-    start, end = _period(element.find(f"{XBRLI}period"))
-    dims: dict[str, str] = {}
-    for place in (f"{XBRLI}entity/{XBRLI}segment", f"{XBRLI}scenario"):
-        for parent in element.iterfind(place):
-            dims.update(_dims(parent))
+    start, end = _period(period)
     return Context(_entity(identifier), start, end, dims_json(dims))
 
 
@@ -116,7 +125,7 @@ def _entity(identifier: Any) -> str:
 def _period(period: Any) -> tuple[str | None, str]:
     if period is None:
         raise ValueError("has no period")
-    dates = {etree.QName(child).localname: (child.text or "").strip()[:10] for child in period.iterchildren("*")}
+    dates = {child.tag.rpartition("}")[2]: (child.text or "").strip()[:10] for child in period.iterchildren("*")}
     if _FOREVER in dates:
         raise ValueError("lasts forever")
     if "instant" in dates:
@@ -128,7 +137,7 @@ def _dims(parent: Any) -> dict[str, str]:
     """Axis → member; a typed member as `typed:VALUE`; content that is no dimension under its own name."""
     dims = {}
     for child in parent.iterchildren("*"):
-        text = " ".join("".join(child.itertext()).split())
+        text = " ".join(("".join(child.itertext()) if len(child) else child.text or "").split())
         if child.tag == f"{XBRLDI}explicitMember":
             dims[child.get("dimension", "").strip()] = text
         elif child.tag == f"{XBRLDI}typedMember":

@@ -31,9 +31,10 @@ _TOKENS = [
 ]
 
 
-def mutate(data: bytes, chance: random.Random) -> bytes:
+def mutate(original: bytes, chance: random.Random) -> bytes:
     """One to four random changes: bytes flipped, cut out, doubled, moved, or replaced by something awkward."""
-    for _ in range(chance.randint(1, 4)):
+    data = original
+    while data == original or chance.random() < 0.6:
         at, length = chance.randrange(len(data) + 1), chance.choice((1, 2, 8, 64, 512))
         piece = data[at : at + length]
         before, after = data[:at], data[at + length :]
