@@ -16,8 +16,8 @@ _PATTERN = re.compile(
     | (?P<dmy>\b\d{{1,2}}\s+{MONTH}\s+(?P<dmy_year>{_YEAR})(?!\d))
     | (?P<my>\b{MONTH}\s+(?P<my_year>{_YEAR})(?!\d))
     | (?P<ymd>(?<![\d.])(?P<ymd_year>{_YEAR})\s*[-/.年]\s*(?P<ymd_month>\d{{1,2}})(?:\s*[-/.月]\s*\d{{1,2}}\s*日?|\s*月))
-    | (?P<short>(?<![A-Za-z])(?:FY|CY|[1-4]Q|Q[1-4]|[12]H|H[12])\s*['’]?(?P<short_year>\d\d)(?!\d|[,.]\d|\s?%))
-    | (?P<year>(?<![\d.,$¥￥€£])(?<![\d]-){_YEAR}(?!\d|[,.]\d|\s?%|\s?(?:million|billion|thousand|[万亿元股])))
+    | (?P<short>(?<![A-Za-z0-9])(?P<short_part>FY|CY|[1-4]Q|Q[1-4]|[12]H|H[12])\s*['’]?(?:20)?(?P<short_year>\d\d)(?!\d|[,.]\d|\s?%))
+    | (?P<year>(?:\b(?:fiscal|calendar)\s+|(?<![\d.,$¥￥€£])(?<!\d-)){_YEAR}(?!\d|[,.]\d|\s?%|\s?(?:million|billion|thousand|[万亿元股])))
     | (?P<part>
         (?<![A-Za-z])(?:Q[1-4]|[1-4]Q|H[12]|[12]H)(?![A-Za-z])
       | \b(?:first|second|third|fourth|1st|2nd|3rd|4th)[\s-]+(?:fiscal\s+)?(?:quarter|half)\b
@@ -40,7 +40,20 @@ _COMPARED = re.compile(
 _JOINED = re.compile(r"^\s*(?:年?度?|[(（,，:\s]|the|of|in|for|fiscal|year|ended|ending|full|第|之|-|/){0,8}$", re.IGNORECASE)
 _ADJACENT = re.compile(r"\s+(?:in|for|during)\s+(?:(?:the|its|full|most|recent|fiscal|year|ended)\s+){0,4}|\s?[(（]\s?", re.IGNORECASE)
 _OPENS_VALUE = re.compile(r"(?:年度?|年报)?\s?[:：为]")
-_QUARTERS = {"first": "1", "second": "2", "third": "3", "fourth": "4", "一": "1", "二": "2", "三": "3", "四": "4"}
+_ORDINALS = {"first": "1", "second": "2", "third": "3", "fourth": "4", "一": "1", "二": "2", "三": "3", "四": "4"}
+# How a part is written, most telling first; {} is the number found in it.
+_PARTS = (
+    (r"^fy$|^cy$", "FY"),
+    (r"^(?:q[1-4]|[1-4]q)$", "Q{}"),
+    (r"^(?:h[12]|[12]h)$", "H{}"),
+    (r"ttm|ltm|trailing|last|滚动|近十二", "TTM"),
+    (r"nine|9|前三季|三季度?报", "9M"),
+    (r"six|6|上半年|半年[度报]|中报", "H1"),
+    (r"下半年", "H2"),
+    (r"half", "H{}"),
+    (r"month|^quarter", "3M"),
+    (r"quarter|季", "Q{}"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +101,6 @@ def find_periods(text: str) -> list[Period]:
 
 
 def _read(match: re.Match[str], text: str) -> Period:
-    kind = match.lastgroup if match.lastgroup in ("part", "annual", "year") else None
     groups = match.groupdict()
     start, end = match.span()
     years: frozenset[int] = frozenset()
@@ -98,11 +110,10 @@ def _read(match: re.Match[str], text: str) -> Period:
     elif groups["annual"]:
         part = "FY"
     elif groups["short"]:
-        years, part = frozenset((2000 + int(groups["short_year"]),)), _part(match.group()[:2])
+        years, part = frozenset((2000 + int(groups["short_year"]),)), _part(groups["short_part"] or "")
     else:
         years = _years(match, groups)
-    before = text[max(0, start - 60) : start]
-    compared = kind != "annual" and bool(_COMPARED.search(before))
+    compared = bool(_COMPARED.search(text[max(0, start - 60) : start]))
     return Period(years, part, compared, (start, end), match.group())
 
 
@@ -115,25 +126,14 @@ def _years(match: re.Match[str], groups: dict[str, str | None]) -> frozenset[int
     if groups["ymd"]:
         year, month = int(groups["ymd_year"] or 0), int(groups["ymd_month"] or 0)
         return frozenset((year, year - 1)) if month in (1, 2) else frozenset((year,))
-    return frozenset((int(match.group()),))
+    return frozenset((int(match.group()[-4:]),))
 
 
 def _part(text: str) -> str:
     lowered = text.lower()
-    number = next((_QUARTERS.get(word, word) for word in re.findall(r"[1-4]|first|second|third|fourth|[一二三四]", lowered)), "")
-    rules = (
-        (r"fy|cy", "FY"),
-        (r"ttm|ltm|trailing|last|滚动|近十二", "TTM"),
-        (r"nine|9|前三季|三季度?报", "9M"),
-        (r"six|6|上半年|半年|中报", "H1"),
-        (r"下半年", "H2"),
-        (r"half|h", f"H{number}"),
-        (r"three|3\W+month|quarter(?:ly)?$", f"Q{number}" if "month" not in lowered and number else "3M"),
-    )
-    for pattern, name in rules:
-        if re.search(pattern, lowered):
-            return name
-    return f"Q{number}"
+    numbers = [_ORDINALS.get(word, word) for word in re.findall(r"[1-4]|first|second|third|fourth|[一二三四]", lowered)]
+    number = numbers[0] if numbers else ""
+    return next(name.format(number) for pattern, name in _PARTS if re.search(pattern, lowered))
 
 
 def _belongs(before: Period, after: Period, text: str) -> bool:

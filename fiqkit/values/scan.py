@@ -25,7 +25,7 @@ _PER_SHARE = re.compile(r"\bEPS\b|\bper (?:[a-z]+ ){0,2}(?:share|ADS)\b|\bpar va
 _CLAUSE_END = re.compile(r"[,，;；。！？!?\n]|\.\s")
 _SENTENCE_END = re.compile(r"[。！？!?;；\n]|\.(?=\s|$)")
 _ONE_LETTER = ("k", "m", "b", "t", "mm")
-_PERCENT_BEFORE = re.compile(r"百分之\s?(负)?$")
+_PERCENT_BEFORE = re.compile(r"([-−])?百分之\s?([-−负])?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ def _head(text: str, number: Number) -> _Head:
         return _Head(number.start)
     percent = _PERCENT_BEFORE.search(before)
     if percent:
-        return _Head(low + percent.start(), minus=bool(percent[1]), percent=True)
+        return _Head(low + percent.start(), minus=bool(percent[1] or percent[2]), percent=True)
     match = units.PREFIX.search(before)
     if match is None or not match.group().strip():
         return _Head(number.start)

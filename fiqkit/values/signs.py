@@ -12,7 +12,7 @@ _FILL = (
     r"(?:增长|增速)?(?:幅度|幅|比例|比率|率|总?额|增长|增速)(?:为|是)?)"
 )
 _FALL = (
-    r"\b(?:decreas(?:ed?|es|ing)|declin(?:ed?|es|ing)|drop(?:ped|s|ping)?|fell|fall(?:en|s|ing)?|down|reduc(?:ed|tion)|shrank|"
+    r"(?<![A-Za-z])(?:decreas(?:ed?|es|ing)|declin(?:ed?|es|ing)|drop(?:ped|s|ping)?|fell|fall(?:en|s|ing)?|down|reduc(?:ed|tion)|shrank|"
     r"shrunk|contract(?:ed|ion)|slid|slump(?:ed)?|plung(?:ed|e)|plummet(?:ed)?|tumbled|lower|negative|minus)\b"
     r"|下降|减少|下滑|降低|下跌|减小|回落|缩减|萎缩|降|跌|负"
 )

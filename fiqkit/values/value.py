@@ -56,7 +56,7 @@ def same_digits(a: Value, b: Value, tolerance: float = 0.01) -> bool:
     """Whether `a` writes the digits of the scaled amount `b` but leaves its scale out ("15,803,630" for $15.80B)."""
     if a.scale != 1 or b.scale == 1 or not _comparable(a, b) or a.kind not in ("plain", "currency"):
         return False
-    return any(isclose(a.number * factor, b.number, rel_tol=tolerance) for factor in _LEFT_OUT if factor > 1)
+    return any(isclose(a.number * factor, b.number, rel_tol=tolerance) for factor in _LEFT_OUT)
 
 
 def mentions(text: str, value: Value | str, tolerance: float = 0.01) -> bool:
@@ -84,12 +84,12 @@ def _rounds_to(a: Value, b: Value) -> bool:
 
 
 def _is_notation_of(found: Value, wanted: Value, tolerance: float) -> bool:
+    if not _comparable(found, wanted):
+        return False
     factors = [1.0]
     if wanted.kind == "percent" and found.kind == "plain":
         factors.append(100.0)
     if wanted.scale != 1 and found.scale == 1:
         factors.extend(_LEFT_OUT)
-    if found.currency and wanted.currency and found.currency != wanted.currency:
-        return False
     size = abs(wanted.number)
     return any(isclose(abs(found.number) * factor, size, rel_tol=tolerance) for factor in factors)

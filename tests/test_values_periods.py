@@ -1,0 +1,82 @@
+"""The periods that a text names."""
+
+from __future__ import annotations
+
+import pytest
+
+from fiqkit.values import find_periods
+
+
+@pytest.mark.parametrize(
+    ("text", "years", "part"),
+    [
+        ("2023", {2023}, None),
+        ("2023年", {2023}, None),
+        ("2023年度", {2023}, "FY"),
+        ("FY2023", {2023}, "FY"),
+        ("FY23", {2023}, "FY"),
+        ("fiscal year 2023", {2023}, "FY"),
+        ("Year ended December 31, 2023", {2023}, "FY"),
+        ("fiscal year ended February 3, 2024", {2023, 2024}, "FY"),  # either year names it
+        ("Year ended 2024-01-31", {2023, 2024}, "FY"),
+        ("截至2022-12-31的年度", {2022}, None),
+        ("截至2023年12月31日", {2023}, None),
+        ("31 January 2024", {2023, 2024}, None),
+        ("Q3 2007", {2007}, "Q3"),
+        ("3Q24", {2024}, "Q3"),
+        ("2024Q1", {2024}, "Q1"),
+        ("third quarter of 2023", {2023}, "Q3"),
+        ("2023年第一季度", {2023}, "Q1"),
+        ("2024年前三季度", {2024}, "9M"),
+        ("2024年三季报", {2024}, "9M"),
+        ("2023年上半年", {2023}, "H1"),
+        ("2024年中报", {2024}, "H1"),
+        ("second half of 2022", {2022}, "H2"),
+        ("nine months ended September 30, 2023", {2023}, "9M"),
+        ("three months ended March 31, 2023", {2023}, "3M"),
+        ("trailing twelve months", set(), "TTM"),
+        ("全年", set(), "FY"),
+    ],
+)
+def test_one_period(text: str, years: set[int], part: str | None) -> None:
+    first = find_periods(text)[0]
+    assert first.years == years
+    assert first.part == part
+    assert not first.compared
+
+
+@pytest.mark.parametrize("text", ["$2,023 million", "2023万元", "20231", "12.2023", "no year", "4.5%", "600019"])
+def test_no_period(text: str) -> None:
+    assert not find_periods(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "stated"),
+    [
+        ("Year-over-year 2022 vs. 2021", {2022}),
+        ("Year-over-year change from 2021 to 2022", {2022}),
+        ("grew 17% year over year in 2023", {2023}),
+        ("较2022年增长，2023年", {2023}),
+        ("Fiscal year 2024 (year ended June 30, 2024) vs fiscal year 2023", {2024}),
+    ],
+)
+def test_what_is_compared_with_is_not_stated(text: str, stated: set[int]) -> None:
+    assert set().union(*(p.years for p in find_periods(text) if not p.compared)) == stated
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "conflict"),
+    [
+        ("2023", "2024", True),
+        ("fiscal 2023", "fiscal year ended February 3, 2024", False),
+        ("fiscal 2024", "fiscal year ended February 3, 2024", False),
+        ("fiscal 2022", "fiscal year ended February 3, 2024", True),
+        ("2023年第一季度", "2023年度", True),
+        ("2023", "2023年第一季度", False),
+        ("全年", "2023年度", False),
+        ("Q1 2023", "three months ended March 31, 2023", False),
+    ],
+)
+def test_conflicts(a: str, b: str, conflict: bool) -> None:
+    (first, *_), (second, *_) = find_periods(a), find_periods(b)
+    assert first.conflicts(second) is conflict and second.conflicts(first) is conflict
