@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from fiqkit.agent.actions import schema
@@ -78,11 +78,11 @@ class _EnginePolicy:
     instance_id: str
 
     async def act(self, environment: Environment) -> Completion:
-        agent = self.agent
+        agent, drawn = self.agent, self.agent.sampling
         constrained = agent.engine.can.structured and not agent.thinking
         request = Request(
             messages=tuple(environment.messages),
-            sampling=replace(agent.sampling, seed=self._seed(environment)),
+            sampling=Sampling(drawn.max_tokens, drawn.temperature, drawn.top_p, self._seed(environment), drawn.stop),
             schema=schema(environment.allowed) if constrained else None,
             thinking=agent.thinking,
         )

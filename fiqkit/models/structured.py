@@ -4,7 +4,7 @@ a field that a server does not know usually gives status 200 and free text."""
 from __future__ import annotations
 
 import json
-from functools import lru_cache
+from collections.abc import Mapping
 from typing import Any
 
 from fiqkit.errors import UserError
@@ -19,7 +19,7 @@ def check_constraint(request: Request) -> None:
         UserError: the schema is no JSON schema, the grammar no GBNF, or there is nothing to choose from.
     """
     if request.schema is not None:
-        _validator(json.dumps(request.schema, sort_keys=True))
+        _validator(request.schema)
     if request.choices is not None and not all(choice and choice == choice.strip() for choice in request.choices):
         raise UserError(f"choices must be non-empty texts without space around them, found {request.choices!r:.80}")
     if request.grammar is not None:
@@ -51,18 +51,33 @@ def _schema_breach(request: Request, reply: str) -> str | None:
         value = json.loads(reply)
     except (ValueError, RecursionError):
         return f"not JSON: {reply!r:.80}"
-    error = next(_validator(json.dumps(request.schema, sort_keys=True)).iter_errors(value), None)
-    return None if error is None else f"not in the schema: {error.json_path} {error.message:.120}"
+    assert request.schema is not None
+    error = next(_validator(request.schema).iter_errors(value), None)
+    return None if error is None else f"not in the schema: {_place(error.instance_path)} {error.message:.120}"
 
 
-@lru_cache(maxsize=256)
-def _validator(schema: str) -> Any:
-    import jsonschema
+def _place(path: list[str | int]) -> str:
+    return "$" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
 
-    parsed = json.loads(schema)
-    kind = jsonschema.validators.validator_for(parsed, jsonschema.Draft202012Validator)
+
+_validators: dict[
+    int, tuple[Mapping[str, Any], Any]
+] = {}  # by identity: callers send the same few schemas all the time
+_MOST_VALIDATORS = 256
+
+
+def _validator(schema: Mapping[str, Any]) -> Any:
+    known = _validators.get(id(schema))
+    if known is not None and known[0] is schema:
+        return known[1]
+    import jsonschema_rs
+
     try:
-        kind.check_schema(parsed)
-    except jsonschema.SchemaError as error:
-        raise UserError(f"not a JSON schema: {error.json_path} {error.message:.160}") from None
-    return kind(parsed)
+        validator = jsonschema_rs.validator_for(dict(schema))
+    except ValueError as error:
+        line = " ".join(str(error).split())
+        raise UserError(f"not a JSON schema: {line:.160}") from None
+    if len(_validators) >= _MOST_VALIDATORS:
+        _validators.clear()
+    _validators[id(schema)] = (schema, validator)
+    return validator

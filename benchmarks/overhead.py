@@ -1,0 +1,211 @@
+"""What does the harness add to the model's time? Three-turn episodes, everything stored and graded.
+
+    python benchmarks/overhead.py               # needs the extra [bench]: inspect-ai
+
+Two comparisons in one run:
+
+- an instant engine: episodes per second beside inspect_ai's on its mock model with its logs on. Here an episode is a
+  search, a question to the rules simulator and an answer, graded and judged by rules and written to SQLite; there it is
+  three generations and a match scorer.
+- a server that takes 20 ms, 64 requests in flight: requests per second through `fiqkit` beside a bare replay of the
+  very same requests by the same HTTP client, and a loop that sends them one after the other.
+
+The last line is JSON: `ratio_inspect`, `ratio_ideal`, `ratio_sequential` and what they are made of.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import multiprocessing
+import os
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from http_client import Protocol, replay
+
+from fiqkit.agent.environment import World
+from fiqkit.agent.modes import mode
+from fiqkit.agent.policy import EngineAgent
+from fiqkit.bench_data import INSTANCES
+from fiqkit.models.engine import Completion, Engine
+from fiqkit.models.openai import OpenAIEngine
+from fiqkit.models.scripted import ScriptedEngine
+from fiqkit.records import Instance, read_instances
+from fiqkit.roles import open_grader, open_judge, open_simulator
+from fiqkit.run.scheduler import Lane, Recorder, jobs_left, play_all
+from fiqkit.run.store import Store
+from fiqkit.run.verdicts import Assessor
+
+REPLIES = (
+    '{"action": "search", "query": "net income"}',
+    '{"action": "interact", "question": "Do you mean the consolidated company-wide figure?"}',
+    '{"action": "answer", "response": "$46.75 billion", "confidence": 80}',
+)
+PASSAGE = "Invented Pottery, Form 10-K, year ended December 31, 2023. Net income: $46,751 million. " * 4
+MODELS = {"data": [{"id": "m", "owned_by": "bench"}]}
+
+
+def turn_of(messages: Sequence[Any]) -> int:
+    """How many replies the dialogue has already."""
+    return sum(message["role"] == "assistant" for message in messages)
+
+
+def episodes(count: int) -> list[Instance]:
+    """As many instances as wanted, the bundled ones over and over under new ids."""
+    bundled = read_instances(INSTANCES)
+    return [replace(bundled[i % len(bundled)], instance_id=f"b{i}") for i in range(count)]
+
+
+async def through_fiqkit(engine: Engine, instances: list[Instance], width: int, store: Path) -> float:
+    """Seconds for one episode an instance, through the scheduler into a store."""
+
+    async def found(query: str, language: str) -> list[str]:
+        return [PASSAGE]
+
+    opened = Store(store, create=True)
+    opened.begin_run("bench", "run", "bench", instances, {})
+    agent = EngineAgent("m", engine)
+    lanes = [Lane(jobs, width) for jobs in jobs_left([agent], [mode("interact")], instances, set())]
+    assessor = Assessor(open_grader("rules"), open_judge("rules"))
+    start = time.perf_counter()
+    await play_all(lanes, World(open_simulator("rules"), found), assessor, Recorder(opened, "bench"))
+    seconds = time.perf_counter() - start
+    assert opened.count("bench") == len(instances)
+    opened.close()
+    return seconds
+
+
+def instant(count: int, folder: Path) -> float:
+    """Episodes per second on an engine that answers at once."""
+    engine = ScriptedEngine(lambda request: REPLIES[turn_of(request.messages or ())])
+    return count / asyncio.run(through_fiqkit(engine, episodes(count), 64, folder / "instant.db"))
+
+
+def inspect(count: int, folder: Path) -> float:
+    """Episodes per second of inspect_ai: three generations of its mock model each, logs on."""
+    os.environ["INSPECT_LOG_DIR"] = str(folder / "logs")
+    from inspect_ai import Task, eval
+    from inspect_ai.dataset import MemoryDataset, Sample
+    from inspect_ai.model import ChatMessageUser, ModelOutput, ModelUsage, get_model
+    from inspect_ai.scorer import match
+    from inspect_ai.solver import Generate, TaskState, solver
+
+    @solver
+    def three_turns() -> Any:
+        async def solve(state: TaskState, generate: Generate) -> TaskState:
+            for turn in range(3):
+                state = await generate(state)
+                if turn < 2:
+                    state.messages.append(ChatMessageUser(content=PASSAGE))
+            return state
+
+        return solve
+
+    def outputs() -> Any:
+        for i in range(10 * count):
+            output = ModelOutput.from_content("mockllm/model", REPLIES[i % 3])
+            output.usage = ModelUsage(input_tokens=700, output_tokens=30, total_tokens=730)
+            yield output
+
+    samples = [Sample(input=i.question, target=i.answer, id=i.instance_id) for i in episodes(count)]
+    task = Task(dataset=MemoryDataset(samples), solver=three_turns(), scorer=match())
+    start = time.perf_counter()
+    [log] = eval(task, model=get_model("mockllm/model", custom_outputs=outputs()), display="none", max_samples=64)
+    assert log.status == "success", log.error
+    return count / (time.perf_counter() - start)
+
+
+class Slow(Protocol):
+    """Answers each chat with the reply of its turn, after 20 ms."""
+
+    delay = 0.02
+
+    def body(self, head: bytes, request: bytes) -> bytes:
+        """The list of models, or a completion."""
+        if head.startswith(b"get"):
+            return json.dumps(MODELS).encode()
+        text = REPLIES[request.count(b'"role": "assistant"')]
+        choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+        usage = {"prompt_tokens": 700, "completion_tokens": 30, "total_tokens": 730}
+        return json.dumps({"id": "x", "choices": [choice], "usage": usage}).encode()
+
+
+def serve(ports: Any) -> None:
+    """Serve until the process is ended; the port goes into the queue."""
+
+    async def main() -> None:
+        server = await asyncio.get_running_loop().create_server(Slow, "127.0.0.1", 0)
+        ports.put(server.sockets[0].getsockname()[1])
+        await server.serve_forever()
+
+    asyncio.run(main())
+
+
+async def over_http(url: str, count: int, width: int, folder: Path) -> dict[str, float]:
+    """Requests per second: through fiqkit, replayed bare, and one after the other."""
+    import aiohttp
+
+    sent: list[bytes] = []
+
+    engine = OpenAIEngine("m", [url], "m", parallel=width)
+    complete = engine._pool.complete
+
+    async def recorded(path: str, payload: bytes, read: Any, **more: Any) -> Completion:
+        sent.append(payload)
+        return await complete(path, payload, read, **more)
+
+    engine._pool.complete = recorded  # type: ignore[method-assign]
+    seconds = await through_fiqkit(engine, episodes(count), width, folder / "http.db")
+    await engine.close()
+    assert len(sent) == 3 * count
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
+
+        async def send(number: int) -> None:
+            async with session.post(f"{url}/chat/completions", data=sent[number]) as reply:
+                json.loads(await reply.read())["choices"][0]
+
+        bare = await replay(3 * count, width, send)
+        one = await replay(min(150, 3 * count), 1, send)
+    return {"fiqkit": 3 * count / seconds, "bare": bare, "sequential": one}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--episodes", type=int, default=1000)
+    parser.add_argument("--width", type=int, default=64)
+    parser.add_argument("--no-inspect", action="store_true")
+    args = parser.parse_args()
+    figures: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        instant(50, folder / "..")  # warm: imports, compiled patterns
+        figures["fiqkit_episodes_s"] = instant(args.episodes, folder)
+        print(f"fiqkit, instant engine: {figures['fiqkit_episodes_s']:.0f} episodes/s", flush=True)
+        if not args.no_inspect:
+            figures["inspect_episodes_s"] = inspect(args.episodes, folder)
+            figures["ratio_inspect"] = figures["fiqkit_episodes_s"] / figures["inspect_episodes_s"]
+            print(f"inspect_ai, mock model: {figures['inspect_episodes_s']:.0f} episodes/s", flush=True)
+        ports: Any = multiprocessing.Queue()
+        server = multiprocessing.Process(target=serve, args=(ports,), daemon=True)
+        server.start()
+        try:
+            url = f"http://127.0.0.1:{ports.get()}/v1"
+            rates = asyncio.run(over_http(url, args.episodes, args.width, folder))
+        finally:
+            server.terminate()
+    for label, rate in rates.items():
+        print(f"20 ms server, {label}: {rate:.0f} requests/s")
+    figures |= {f"{label}_requests_s": rate for label, rate in rates.items()}
+    figures["ratio_ideal"] = rates["fiqkit"] / rates["bare"]
+    figures["ratio_sequential"] = rates["fiqkit"] / rates["sequential"]
+    print(json.dumps({name: round(value, 3) for name, value in figures.items()}))
+
+
+if __name__ == "__main__":
+    main()
