@@ -81,9 +81,10 @@ def check_same(run: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> N
 
 
 def _lasting(value: Any) -> Any:
-    """A described thing as the store gives it back, without what a busy machine may choose differently: threads."""
+    """A described thing as the store gives it back, without what may differ and change no episode: how many threads,
+    and the place (URLs, logs) of the same model."""
     if isinstance(value, Mapping):
-        return {key: _lasting(item) for key, item in value.items() if key != "threads"}
+        return {key: _lasting(item) for key, item in value.items() if key not in ("threads", "place")}
     return [_lasting(item) for item in value] if isinstance(value, list | tuple) else value
 
 
