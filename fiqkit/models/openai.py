@@ -33,6 +33,7 @@ FINISH = {"stop": "stop", "eos": "stop", "stop_sequence": "stop", "length": "len
 def open_engine(
     card: Card,
     *,
+    context: int | None = None,
     parallel: int = 64,
     dialect: str = "auto",
     api_key_env: str = "",
@@ -48,6 +49,8 @@ def open_engine(
     Args:
         card: `weights` is a base URL, or several with commas between; `model` the name that they serve it under, which
             may be left out where they serve one model.
+        context: tokens that one request's prompt and reply may hold (default: the card's); never more than the server
+            says that it has.
         parallel: the most requests in flight at one server; how many really are follows its latency.
         dialect: a key of `DIALECTS`; "auto" asks the server.
         api_key_env: environment variable that holds the API key.
@@ -69,7 +72,7 @@ def open_engine(
         card.name,
         urls,
         card.model,
-        context=card.context,
+        context=context or card.context,
         dialect=None if dialect == "auto" else dialect,
         api_key=_api_key(api_key_env, card),
         parallel=parallel,
@@ -157,12 +160,12 @@ class OpenAIEngine:
         dialect = await self._ready()
         chat = request.messages is not None
         body = self._body(request, dialect)
-        prefix = "".join(m["content"] for m in request.messages[:2]) if request.messages else str((request.prompt_ids or ())[:256])
+        opening = "".join(m["content"] for m in request.messages[:2]) if request.messages else request.prompt_ids
         return await self._pool.complete(
             "/chat/completions" if chat else "/completions",
             json.dumps(body, ensure_ascii=False).encode(),
             lambda reply: read_reply(reply, request, dialect),
-            prefix=prefix,
+            prefix=str((opening or ())[:256]),
             tokens=self._estimate(request),
         )
 
@@ -254,18 +257,22 @@ class OpenAIEngine:
             await asyncio.to_thread(self._child.stop)
 
     def describe(self) -> Mapping[str, Any]:
-        """URLs (without credentials), model, server, settings. The API key is never among them."""
+        """Model, server and settings; under `place` what may differ when a run is resumed: URLs (without credentials),
+        the child's command and its log. The API key is nowhere.
+        """
         served = self._served
+        place: dict[str, Any] = {"urls": [_without_credentials(endpoint.url) for endpoint in self._pool.endpoints]}
+        if self._child:
+            place |= {"command": list(self._child.command), "log": str(self._child.log)}
         return {
             "engine": "openai",
-            "urls": [_without_credentials(endpoint.url) for endpoint in self._pool.endpoints],
             "model": self._model,
             "dialect": self._dialect_name,
             "server": served.version if served else None,
             "first_ids": list(served.first_ids) if served else [],
             "context": self.context,
             **self._settings,
-            **({"command": list(self._child.command), "log": str(self._child.log)} if self._child else {}),
+            "place": place,
         }
 
 

@@ -171,6 +171,7 @@ def llama_server_command(
 def open_engine(
     card: Card,
     *,
+    context: int | None = None,
     kind: str = "vllm",
     program: str = "",
     port: int = 0,
@@ -185,6 +186,7 @@ def open_engine(
     """Start a server for the card's weights and connect to it; closing the engine stops the server.
 
     Args:
+        context: tokens that one request's prompt and reply may hold (default: the card's).
         kind: "vllm", or "llama.cpp" for its native server, which gets one slot for each of `parallel` requests.
         program: the Python that has vLLM (default: this one), or the `llama-server` binary.
         port: where it listens on 127.0.0.1; 0 for any free one.
@@ -200,6 +202,7 @@ def open_engine(
     if kind not in ("vllm", "llama.cpp"):
         raise UserError(f"{card.name}: unknown kind of server {kind!r}; the kinds are vllm and llama.cpp")
     port = port or free_port()
+    length = context or card.context
     names = {path: f"adapter-{number}" for number, path in enumerate(adapters)}
     if kind == "vllm":
         command = vllm_command(
@@ -207,7 +210,7 @@ def open_engine(
             to_transformers(card),
             card.name,
             port,
-            context=card.context,
+            context=length,
             adapters=names,
             tensor_parallel=tensor_parallel,
             reasoning_parser=reasoning_parser,
@@ -219,7 +222,7 @@ def open_engine(
             locate(card),
             card.name,
             port,
-            context=card.context,
+            context=length,
             slots=parallel,
             arguments=arguments,
         )
@@ -228,7 +231,7 @@ def open_engine(
         card.name,
         [server.url],
         card.name,
-        context=card.context,
+        context=length,
         dialect=kind,
         parallel=parallel,
         adapters=names,

@@ -27,6 +27,7 @@ from fiqkit.models.weights import fingerprint, to_transformers
 def open_engine(
     card: Card,
     *,
+    context: int | None = None,
     parallel: int = 64,
     tensor_parallel: int = 1,
     gpu_memory: float = 0.9,
@@ -39,6 +40,7 @@ def open_engine(
     """Load a card's weights into vLLM.
 
     Args:
+        context: tokens that one request's prompt and reply may hold (default: the card's).
         parallel: the most requests in one batch.
         tensor_parallel: GPUs that share each layer.
         gpu_memory: share of a GPU's memory that weights and key-value cache may take.
@@ -54,12 +56,13 @@ def open_engine(
         os.environ.setdefault(variable, value)
     os.environ.setdefault("VLLM_LOGGING_LEVEL", "WARNING")
     path = to_transformers(card)
+    length = context or card.context
     from vllm import AsyncEngineArgs
     from vllm.v1.engine.async_llm import AsyncLLM
 
     fields: dict[str, Any] = {
         "model": str(path),
-        "max_model_len": card.context,
+        "max_model_len": length,
         "max_num_seqs": parallel,
         "tensor_parallel_size": tensor_parallel,
         "gpu_memory_utilization": gpu_memory,
@@ -77,7 +80,7 @@ def open_engine(
     try:
         llm = AsyncLLM.from_engine_args(AsyncEngineArgs(**fields))
         settings = {key: value for key, value in fields.items() if key != "model"}
-        return VllmEngine(card.name, llm, card.context, settings, fingerprint(path), reaper)
+        return VllmEngine(card.name, llm, length, settings, fingerprint(path), reaper)
     except BaseException as error:
         reaper.kill()
         reaper.wait()

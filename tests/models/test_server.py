@@ -92,7 +92,7 @@ def test_serves_and_stops_with_all_that_it_started(tmp_path: Path) -> None:
     assert asyncio.run(scenario()) == "hello"
     assert not any(alive(pid) for pid in [server.pid, *pids(tmp_path / "pids")])
     assert "ready soon" in (tmp_path / "log").read_text()
-    assert engine.describe()["command"] == fake(tmp_path, port)
+    assert engine.describe()["place"]["command"] == fake(tmp_path, port)
 
 
 def test_a_server_that_ignores_the_polite_signal_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

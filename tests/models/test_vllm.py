@@ -242,7 +242,7 @@ def test_two_children_as_one_pool_and_one_is_killed(
     served: OpenAIEngine, runner: asyncio.Runner, tmp_path: Path
 ) -> None:
     other = open_server(CARD, parallel=16, arguments=SERVER_ARGUMENTS, log=str(tmp_path / "log"))
-    urls = [served.describe()["urls"][0], other.describe()["urls"][0]]
+    urls = [served.describe()["place"]["urls"][0], other.describe()["place"]["urls"][0]]
     pool = open_engine(Card("pool", "openai", ",".join(urls), CARD.name, context=CONTEXT), parallel=8, attempts=6)
     requests = [ask(f"Write one sentence about the number {number}.", 16) for number in range(24)]
 
@@ -251,7 +251,7 @@ def test_two_children_as_one_pool_and_one_is_killed(
 
     try:
         assert all(runner.run(all_of_them()))
-        logs = [Path(served.describe()["log"]), tmp_path / "log"]
+        logs = [Path(served.describe()["place"]["log"]), tmp_path / "log"]
         counts = [log.read_text().count("POST /v1/chat/completions") for log in logs]
         print("\nrequests at each of two servers:", counts)
         assert min(counts) >= 4
@@ -265,7 +265,7 @@ def test_two_children_as_one_pool_and_one_is_killed(
 
 
 def test_unknown_model_on_the_server(served: OpenAIEngine, runner: asyncio.Runner) -> None:
-    wrong = open_engine(Card("w", "openai", served.describe()["urls"][0], "gpt-0"))
+    wrong = open_engine(Card("w", "openai", served.describe()["place"]["urls"][0], "gpt-0"))
     with pytest.raises(UserError, match="does not serve 'gpt-0'; it serves smollm2-135m"):
         runner.run(wrong.complete(ask("x")))
     runner.run(wrong.close())
