@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,7 @@ def test_corpus(text: str, expected: str) -> None:
     assert [(v.kind, v.currency or "-") for v in found] == [(kind, currency) for _, kind, currency in wanted]
     assert [v.number for v in found] == pytest.approx([float(number) for number, _, _ in wanted], rel=1e-12)
     assert all(v.text == text[slice(*v.span)] for v in found)
-    assert all(a.span[1] <= b.span[0] for a, b in zip(found, found[1:], strict=False))
+    assert all(a.span[1] <= b.span[0] for a, b in pairwise(found))
 
 
 @pytest.mark.parametrize(

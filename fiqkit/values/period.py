@@ -6,8 +6,10 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 
-_MONTHS = "january february march april may june july august september october november december".split()
-MONTH = "(?:" + "|".join(f"{m[:3]}(?:{m[3:]})?" for m in _MONTHS) + r")\.?"
+MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|"
+    r"nov(?:ember)?|dec(?:ember)?)\.?"
+)
 _YEAR = r"(?:19|20)\d\d"
 
 _PATTERN = re.compile(
@@ -15,9 +17,12 @@ _PATTERN = re.compile(
       (?P<mdy>\b{MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?\s*,?\s+(?P<mdy_year>{_YEAR})(?!\d))
     | (?P<dmy>\b\d{{1,2}}\s+{MONTH}\s+(?P<dmy_year>{_YEAR})(?!\d))
     | (?P<my>\b{MONTH}\s+(?P<my_year>{_YEAR})(?!\d))
-    | (?P<ymd>(?<![\d.])(?P<ymd_year>{_YEAR})\s*[-/.年]\s*(?P<ymd_month>\d{{1,2}})(?:\s*[-/.月]\s*\d{{1,2}}\s*日?|\s*月))
-    | (?P<short>(?<![A-Za-z0-9])(?P<short_part>FY|CY|[1-4]Q|Q[1-4]|[12]H|H[12])\s*['’]?(?:20)?(?P<short_year>\d\d)(?!\d|[,.]\d|\s?%))
-    | (?P<year>(?:\b(?:fiscal|calendar)\s+|(?<![\d.,$¥￥€£])(?<!\d-)){_YEAR}(?!\d|[,.]\d|\s?%|\s?(?:million|billion|thousand|[万亿元股])))
+    | (?P<ymd>(?<![\d.])(?P<ymd_year>{_YEAR})\s*[-/.年]\s*(?P<ymd_month>\d{{1,2}})
+        (?:\s*[-/.月]\s*\d{{1,2}}\s*日?|\s*月))
+    | (?P<short>(?<![A-Za-z0-9])(?P<short_part>FY|CY|[1-4]Q|Q[1-4]|[12]H|H[12])\s*['’]?
+        (?:20)?(?P<short_year>\d\d)(?!\d|[,.]\d|\s?%))
+    | (?P<year>(?:\b(?:fiscal|calendar)\s+|(?<![\d.,$¥￥€£])(?<!\d-)){_YEAR}
+        (?!\d|[,.]\d|\s?%|\s?(?:million|billion|thousand|[万亿元股])))
     | (?P<part>
         (?<![A-Za-z])(?:Q[1-4]|[1-4]Q|H[12]|[12]H)(?![A-Za-z])
       | \b(?:first|second|third|fourth|1st|2nd|3rd|4th)[\s-]+(?:fiscal\s+)?(?:quarter|half)\b
@@ -26,7 +31,8 @@ _PATTERN = re.compile(
       | 第?[一二三四1-4]季度?(?!报)|[一三]季度?报|前三季度|上半年|下半年|半年[度报]|中报
       | \b(?:trailing|last)[\s-]+(?:twelve|12)[\s-]+months?\b|\bTTM\b|\bLTM\b|滚动十二个月|近十二个月
       )
-    | (?P<annual>\bfull[\s-]+(?:fiscal[\s-]+)?year\b|\b(?:fiscal|calendar)\s+year\b|\bannual\b|\byear\s+end(?:ed|ing)\b|全年|年度|年报)
+    | (?P<annual>\bfull[\s-]+(?:fiscal[\s-]+)?year\b|\b(?:fiscal|calendar)\s+year\b|\bannual\b
+        |\byear\s+end(?:ed|ing)\b|全年|年度|年报)
     """,
     re.IGNORECASE | re.VERBOSE,
 )
@@ -37,8 +43,12 @@ _COMPARED = re.compile(
     r"\s*(?:the\s+)?(?:(?:prior|previous|same|full|period|of|in|fiscal|calendar|year|years|ended|quarter|FY|上年|同期)\s*){0,4}\(?$",
     re.IGNORECASE,
 )
-_JOINED = re.compile(r"^\s*(?:年?度?|[(（,，:\s]|the|of|in|for|fiscal|year|ended|ending|full|第|之|-|/){0,8}$", re.IGNORECASE)
-_ADJACENT = re.compile(r"\s+(?:in|for|during)\s+(?:(?:the|its|full|most|recent|fiscal|year|ended)\s+){0,4}|\s?[(（]\s?", re.IGNORECASE)
+_JOINED = re.compile(
+    r"^\s*(?:年?度?|[(（,，:\s]|the|of|in|for|fiscal|year|ended|ending|full|第|之|-|/){0,8}$", re.IGNORECASE
+)
+_ADJACENT = re.compile(
+    r"\s+(?:in|for|during)\s+(?:(?:the|its|full|most|recent|fiscal|year|ended)\s+){0,4}|\s?[(（]\s?", re.IGNORECASE
+)
 _OPENS_VALUE = re.compile(r"(?:年度?|年报)?\s?[:：为]")
 _ORDINALS = {"first": "1", "second": "2", "third": "3", "fourth": "4", "一": "1", "二": "2", "三": "3", "四": "4"}
 # How a part is written, most telling first; {} is the number found in it.
@@ -80,7 +90,7 @@ class Period:
             return True
         if not self.part or not other.part or self.part == other.part:
             return False
-        return not ({self.part[0], other.part[0]} == {"3", "Q"})
+        return {self.part[0], other.part[0]} != {"3", "Q"}  # three months may be any quarter
 
     @property
     def is_partial(self) -> bool:

@@ -14,7 +14,16 @@ from fiqkit.values.value import Value
 # Full-width forms, one character for one, so that spans stay those of the caller's text. The full-width comma
 # separates clauses and is left alone but inside a full-width number.
 _NARROW = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F) if code != 0xFF0C}
-_NARROW |= {0x3000: 0x20, 0xA0: 0x20, 0x2009: 0x20, 0x202F: 0x20, 0xFFE5: 0xA5, 0x2010: 0x2D, 0x2011: 0x2D, 0xFE63: 0x2D}
+_NARROW |= {
+    0x3000: 0x20,
+    0xA0: 0x20,
+    0x2009: 0x20,
+    0x202F: 0x20,
+    0xFFE5: 0xA5,
+    0x2010: 0x2D,
+    0x2011: 0x2D,
+    0xFE63: 0x2D,
+}
 _WIDE_COMMA = re.compile(r"(?<=[０-９])，(?=[０-９]{3})")
 
 # Bare numbers that are none: years, A-share codes, anything with a leading zero.
@@ -62,7 +71,11 @@ class _Context:
     def is_per_share(self, start: int) -> bool:
         """Whether the clause before `start` speaks of an amount per share."""
         at = bisect_right(self.per_share, start) - 1
-        return at >= 0 and self.per_share[at] >= start - 60 and not _CLAUSE_END.search(self.text, self.per_share[at], start)
+        return (
+            at >= 0
+            and self.per_share[at] >= start - 60
+            and not _CLAUSE_END.search(self.text, self.per_share[at], start)
+        )
 
 
 def find(text: str, language: str | None = None) -> list[Value]:
@@ -166,7 +179,11 @@ def _tail(text: str, number: Number, start: int, head: _Head) -> _Tail:
         return _Tail(match.end(), kind="points", scale=0.01)
     latin = (unit["scale"] or "").lower()
     alone = not head.currency and not unit["currency"]
-    if latin in _ONE_LETTER and alone and (latin == "t" or not number.written or (unit["gap"] and "." not in number.written)):
+    if (
+        latin in _ONE_LETTER
+        and alone
+        and (latin == "t" or not number.written or (unit["gap"] and "." not in number.written))
+    ):
         return _Tail(start)  # "5 m" is a length, "5t" a weight
     scale = units.SCALES.get(latin, 1.0) * units.CHINESE_SCALES.get(unit["zh_scale"] or "", 1.0)
     word = (unit["currency"] or "").lower()
@@ -218,7 +235,7 @@ def _is_value(number: Number, head: _Head, tail: _Tail, text: str) -> bool:
 
 
 def _fills_its_cell(text: str, start: int, end: int) -> bool:
-    """Whether a bracket that holds number and unit, "(4.5%)", is all of a table cell: in running text it is an aside."""
+    """Whether a bracket with number and unit, "(4.5%)", is all of a table cell; in running text it is an aside."""
     if text[end : end + 1] != ")":
         return False
     left, right = text[max(0, start - 2) : start], text[end + 1 : end + 3]
@@ -246,7 +263,12 @@ def _share_unit(first: Value, second: Value, text: str) -> tuple[Value, Value]:
         first = replace(first, number=first.number * second.scale, step=step, scale=second.scale)
     if first.kind == "plain" and second.kind != "plain":
         first = replace(first, kind=second.kind, currency=second.currency)
-    if first.kind == second.kind and first.number < 0 < second.number and text[first.span[0]] not in "-−(" and _RANGE.fullmatch(gap):
+    if (
+        first.kind == second.kind
+        and first.number < 0 < second.number
+        and text[first.span[0]] not in "-−("
+        and _RANGE.fullmatch(gap)
+    ):
         second = replace(second, number=-second.number)  # a decline of 5% to 7%
     if second.kind == "plain" and first.kind == "currency":
         second = replace(second, kind="currency", currency=first.currency)

@@ -50,6 +50,7 @@ CHINESE_SCALES: dict[str, float] = {
     "千": 1e3,
 }
 
+_CODES = ("cny", "usd", "eur", "gbp", "jpy", "hkd", "chf", "cad", "aud", "sgd", "krw", "inr", "twd")
 # Written before or after the number.
 CURRENCIES: dict[str, str] = {
     "us$": "USD",
@@ -68,7 +69,7 @@ CURRENCIES: dict[str, str] = {
     "rmb": "CNY",
     "人民币": "CNY",
     "港币": "HKD",
-} | {code: code.upper() for code in "cny usd eur gbp jpy hkd chf cad aud sgd krw inr twd".split()}
+} | {code: code.upper() for code in _CODES}
 CURRENCY_WORDS: dict[str, str] = {
     "美元": "USD",
     "美金": "USD",

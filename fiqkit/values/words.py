@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-_UNITS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
-_ENGLISH: dict[str, int] = {word: number for number, word in enumerate(f"{_UNITS} eighteen nineteen".split())}
-_ENGLISH |= {
-    word: 10 * number for number, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)
-}
+_ONES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_TEENS = ("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen")
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_ENGLISH: dict[str, int] = {word: number for number, word in enumerate((*_ONES, *_TEENS))}
+_ENGLISH |= {word: 10 * number for number, word in enumerate(_TENS, 2)}
 _MULTIPLES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 
 _NUMERAL = "|".join(sorted(_ENGLISH, key=len, reverse=True))

@@ -1,4 +1,4 @@
-"""What the rules make of final answers: every outcome, both languages, and that equal commitments get equal outcomes."""
+"""What the rules make of final answers: every outcome, both languages, equal outcomes for equal commitments."""
 
 from __future__ import annotations
 
@@ -191,9 +191,21 @@ def test_the_grader_is_the_function() -> None:
     assert grader.name == grader.describe()["name"] == "rules"
 
 
-PHRASES = ("{v}", "It was {v}.", "**{v}**", "The operating income is {v}", "答案：{v}", "Final answer: {v}", "营业利润为{v}。")
+PHRASES = (
+    "{v}",
+    "It was {v}.",
+    "**{v}**",
+    "The operating income is {v}",
+    "答案：{v}",
+    "Final answer: {v}",
+    "营业利润为{v}。",
+)
 YEARS = ("", " in 2023", " in fiscal 2022", " for the year ended December 31, 2023", "（2023年）", "（2022年）")
-SAME_VALUE = (("$46.75 billion", "$46,750 million", "467.5亿美元"), ("$62.87B", "$62,870 million"), ("$1.5 billion", "15亿美元"))
+SAME_VALUE = (
+    ("$46.75 billion", "$46,750 million", "467.5亿美元"),
+    ("$62.87B", "$62,870 million"),
+    ("$1.5 billion", "15亿美元"),
+)
 
 
 @given(

@@ -35,7 +35,8 @@ class Claim:
 _WINDOW = 200  # how far back a word can bear on a value
 
 _SENTENCE = re.compile(
-    r"[。！？!?；;\n]+|(?<!\bInc)(?<!\bCo)(?<!\bCorp)(?<!\bLtd)(?<!\bU\.S)(?<!\bvs)(?<!\bNo)(?<!approx)\.(?=\s|$)", re.IGNORECASE
+    r"[。！？!?；;\n]+|(?<!\bInc)(?<!\bCo)(?<!\bCorp)(?<!\bLtd)(?<!\bU\.S)(?<!\bvs)(?<!\bNo)(?<!approx)\.(?=\s|$)",
+    re.IGNORECASE,
 )
 _NOTE = re.compile(r"\s*[(（][^()（）\n]{0,60}[)）]")
 _CLAUSE = re.compile(r"[,，、。；;：:\n]")
@@ -63,21 +64,29 @@ _ASIDE_BEFORE = (
         r"上年|去年|同期|相比|较|比)(?:(?!\b(?:was|were|is|increas|decreas|declin|grew|rose|fell)|[为是]|增|减|降|升|跌)[^,，。；;：:)）\n]){0,60}$",
         re.IGNORECASE,
     ),
-    re.compile(r"(?:\bincluding|\bincludes?|\bfrom|包括|包含|从|由)\s*(?:about|approximately|roughly|约|人民币|\s)*$", re.IGNORECASE),
+    re.compile(
+        r"(?:\bincluding|\bincludes?|\bfrom|包括|包含|从|由)\s*(?:about|approximately|roughly|约|人民币|\s)*$",
+        re.IGNORECASE,
+    ),
 )
 # A term of a formula, "(new - old) / old × 100"; what follows the equals sign is its result.
-_OPERAND_BEFORE = re.compile(r"(?:[×*/÷+]|\b(?:multipl(?:y|ied)|divided?)\s+by)\s*\(?\s*$|[)\]]\s*[-−–]\s*$|\w\s+[−–]\s+$", re.IGNORECASE)
+_OPERAND_BEFORE = re.compile(
+    r"(?:[×*/÷+]|\b(?:multipl(?:y|ied)|divided?)\s+by)\s*\(?\s*$|[)\]]\s*[-−–]\s*$|\w\s+[−–]\s+$", re.IGNORECASE
+)
 _OPERAND_AFTER = re.compile(r"\s*\)?\s*(?:[×÷]|\*(?!\*))")
 # What a bare number, without any unit, must follow to be put forward as a value.
 _STATED = re.compile(
-    r"(?:\b(?:is|was|were|of|about|approximately|roughly|at|by|to|reached|totall?ed|answer)|[:：=≈~|$]|[为是约达])\s*$", re.IGNORECASE
+    r"(?:\b(?:is|was|were|of|about|approximately|roughly|at|by|to|reached|totall?ed|answer)|[:：=≈~|$]|[为是约达])\s*$",
+    re.IGNORECASE,
 )
 _FINAL = re.compile(
     r"(?:\bfinal\s+answer|\bthe\s+answer\s+is|\banswer\s*:|\bboxed|\btherefore\b|\bthus\b|\bin\s+(?:summary|conclusion)|"
     r"最终答案|答案[:：是为]|因此|综上|所以|故)",
     re.IGNORECASE,
 )
-_POINTS_BACK = re.compile(r"\s*[(（]?(?:this|that|these|it|the\s+(?:figure|value|number|data|amount)|note|该|此|以上|上述|这)", re.IGNORECASE)
+_POINTS_BACK = re.compile(
+    r"\s*[(（]?(?:this|that|these|it|the\s+(?:figure|value|number|data|amount)|note|该|此|以上|上述|这)", re.IGNORECASE
+)
 _NO_DATA = re.compile(r"\b(?:not|no|unable|cannot|could)\b|n['’]t\b|没有|未|无法", re.IGNORECASE)
 
 

@@ -46,7 +46,10 @@ _MEASURES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     for name, pattern in (
         ("revenue", r"\brevenues?\b|\b(?:net\s+)?sales\b|营业收入|营业总收入|营收|收入"),
         ("operating", r"\boperating\s+(?:income|profit|earnings|loss)|income\s+from\s+operations|\bebit\b|营业利润"),
-        ("net", r"(?<!operating\s)(?<!gross\s)(?<!interest\s)(?<!comprehensive\s)\b(?:income|earnings|profit|loss)\b(?!\s+(?:from|per|before))|净利润|净亏损|纯利"),
+        (
+            "net",
+            r"(?<!operating\s)(?<!gross\s)(?<!interest\s)(?<!comprehensive\s)\b(?:income|earnings|profit|loss)\b(?!\s+(?:from|per|before))|净利润|净亏损|纯利",
+        ),
         ("gross", r"\bgross\s+(?:profit|margin)|毛利"),
         ("ebitda", r"\bebitda\b"),
         ("pretax", r"\b(?:pre-?tax|before\s+(?:income\s+)?tax)|利润总额"),
@@ -71,19 +74,21 @@ _ASKS = re.compile(
 )
 # A softer request; it makes a question only where the obstacle is what the user left out.
 _INVITES = re.compile(
-    r"\bplease\s+(?:provide|share|let\s+me\s+know)|\blet\s+me\s+know\b|\bif\s+you\s+(?:can|could|provide|specify|clarify|have)|"
+    r"\bplease\s+(?:provide|share|let\s+me\s+know)|\blet\s+me\s+know\b|\bif\s+you\s+(?:can|could|provide|specify|clarify|have\s+(?:an?|any|more|specific)\b)|"
     r"\b(?:need|have|help(?:ful)?)\s+to\s+(?:specify|provide|clarify)|"
     r"请[^。！？\n]{0,12}(?:提供|告知|告诉|补充)|您?需要提供|建议您?提供|如果您?(?:能|可以)|如您?能|随时告知",
     re.IGNORECASE,
 )
 # An offer beyond the answer: "if you need another year, tell me which".
 _COURTESY = re.compile(
-    r"(?:\bif\s+you\s+(?:need|want|require)|\bfeel\s+free|如需|若需|如果?您?(?:还|需要|想)|如有)[^。.!！?？\n]*", re.IGNORECASE
+    r"(?:\bif\s+you\s+(?:need|want|require|have\s+(?:any\s+)?(?:other|further)\s+questions)|\bfeel\s+free|"
+    r"如需|若需|如果?您?(?:还|需要|想)|如有|如果您有(?:其他|任何)(?![^。]*提供))[^。.!！?？\n]*",
+    re.IGNORECASE,
 )
 _USER_LEFT_OUT = re.compile(
     r"\bmissing\b|\b(?:don['’]t|do\s+not)\s+know\s+(?:which|whether|what)|\bambigu|\bunclear\b|\bconfusion\b|\bmisunderstanding\b|\b(?:need|have|help(?:ful)?)\s+to\s+(?:specify|provide|clarify)|"
     r"\byou\s+(?:did\s+not|didn['’]t|have\s+not|haven['’]t)\s+(?:specif|provid|indicat|clarif)|"
-    r"\bwithout\s+(?:a\s+|more\s+|further\s+|any\s+)?(?:specific|knowing|detail|clarif|context|information)|\bnot\s+specified\b|"
+    r"\bwithout\s+(?:a\s+|more\s+|further\s+|any\s+)?(?:specific(?!\s+(?:figures?|data|numbers?))|knowing|detail|clarif|context|information)|\bnot\s+specified\b|"
     r"(?:未能?|没有|尚未|并未|无法|不能?)(?:进一步|再次)?(?:明确|指定|提供|说明|限定|确定|获得|得到)[^。！？\n]{0,16}"
     r"(?:时间|期间|时期|年份|年度|季度|报告期|范围|口径|信息|细节|条件|事件|上下文|背景|类型)"
     r"|(?:缺乏|缺少)[^。！？\n]{0,12}(?:时间|期间|年份|范围|信息|细节|条件|口径|上下文|背景)|您(?:并?未|没有|不)(?:指定|提供|说明|明确|确定)"
@@ -115,7 +120,7 @@ def read_commitment(answer: str | None, fits: Callable[[Value], int], question: 
 
 
 def _candidates(claims: list[Claim], fits: Callable[[Value], int], question: str) -> tuple[list[Claim], int]:
-    """The claims that could be the reply, all of the same best fit, and that fit: 0 when unit and measure are those asked for."""
+    """The claims that could be the reply, all of the best fit that occurs, and that fit: 0 = unit and measure as asked."""
     ranked = [(fits(claim.value), claim) for claim in claims if claim.part not in (Part.ASKED, Part.OPERAND)]
     best = min((rank for rank, _ in ranked), default=0)
     chosen = [claim for rank, claim in ranked if rank == best]
@@ -169,7 +174,9 @@ def _other_period(a: Claim, b: Claim) -> bool:
 
 
 def _no_value(claims: list[Claim], answer: str) -> tuple[Outcome, None, str]:
-    if _ASKS.search(_COURTESY.sub("", answer)) or (_USER_LEFT_OUT.search(answer) and _INVITES.search(answer)):
+    if _ASKS.search(_COURTESY.sub("", answer)) or (
+        _USER_LEFT_OUT.search(answer) and _INVITES.search(_COURTESY.sub("", answer))
+    ):
         return Outcome.QUESTION, None, "asks the user"
     for part, rule in ((Part.VAGUE, "only a bound"), (Part.DENIED, "only a denial")):
         if any(c.part is part for c in claims):
