@@ -27,7 +27,7 @@ def released(folder: Path, out: Path) -> tuple[list[Instance], Index]:
     for path in sorted(folder.glob("*_passages.jsonl")):
         passages |= {passage.passage_id: passage for passage in read_passages(path)}
     built = missing_passages(instances, passages.values())
-    build([*passages.values(), *built], out)
+    build([*passages.values()], out, built=built)
     return instances, Index.open(out)
 
 
@@ -40,6 +40,20 @@ def recall(instances: Sequence[Instance], search: Callable[[Sequence[Instance]],
     return shares
 
 
+def measure(instances: Sequence[Instance], index: Index) -> dict[str, dict[str, float]]:
+    def ids(chunks: Sequence[int]) -> list[str]:
+        return [index.chunks[i].passage_id for i in chunks[:K]]
+
+    def fused(few: Sequence[Instance]) -> list[list[str]]:
+        return [[hit.passage_id for hit in hits] for hits in index.search_many([i.question for i in few], K)]
+
+    return {
+        "fused": recall(instances, fused),
+        "bm25": recall(instances, lambda few: [ids(index.lexical.search(i.question, K)) for i in few]),
+        "vectors": recall(instances, lambda few: [ids(near) for near in index.nearest([i.question for i in few])]),
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--released", type=Path, help="folder of the release; default: the bundled set")
@@ -49,18 +63,7 @@ def main() -> None:
             instances, index = released(args.released, Path(scratch) / "index")
         else:
             instances, index = read_instances(bench_data.INSTANCES), Index.open(bench_data.INDEX)
-
-        def ids(chunks: Sequence[int]) -> list[str]:
-            return [index.chunks[i].passage_id for i in chunks[:K]]
-
-        ways: dict[str, Callable[[Sequence[Instance]], list[list[str]]]] = {
-            "fused": lambda few: [
-                [h.passage_id for h in hits] for hits in index.search_many([i.question for i in few], K)
-            ],
-            "bm25": lambda few: [ids(index.lexical.search(i.question, K)) for i in few],
-            "vectors": lambda few: [ids(chunks) for chunks in index.nearest([i.question for i in few])],
-        }
-        result = {name: recall(instances, way) for name, way in ways.items()}
+        result = measure(instances, index)
     print(f"recall at {K} over {index.manifest.chunks} chunks, {len(instances)} questions")
     for name, shares in result.items():
         print(f"{name:8} en {shares['en']:.3f}  zh {shares['zh']:.3f}")

@@ -37,12 +37,12 @@ def build(passages: Path, out: Path, instances: Path | None, embedder: str, seed
 
     found = read_passages(passages)
     built = missing_passages(read_instances(instances), found, seed) if instances else []
-    done = build_index([*found, *built], out, embedder_name=embedder, progress=_progress)
+    done = build_index(found, out, built=built, embedder_name=embedder, progress=_progress)
     if as_json:
-        click.echo(json.dumps(asdict(done) | {"built_from_evidence": len(built)}, ensure_ascii=False))
+        click.echo(json.dumps(asdict(done), ensure_ascii=False))
         return
     click.echo(
-        f"{out}: {done.passages} passages ({len(built)} of them built from evidence) in {done.chunks} chunks of at "
+        f"{out}: {done.passages} passages and {done.built} built from evidence, in {done.chunks} chunks of at "
         f"most {done.limit} tokens, embedder {done.embedder}"
     )
 

@@ -23,6 +23,7 @@ def build(
     passages: Sequence[Passage],
     out_dir: Path,
     *,
+    built: Sequence[Passage] = (),
     embedder_name: str = "minilm",
     passages_file: Path | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -32,6 +33,8 @@ def build(
     Args:
         passages: what to index; ids must differ (`read_passages` merges those that do not).
         out_dir: folder of the index; an index in it is replaced.
+        built: passages from `missing_passages`, indexed beside the others; whoever opens the index with the passages
+            that it was built from need not build these again.
         embedder_name: "minilm", or "none" for BM25 alone.
         passages_file: the file that holds exactly these passages; left out, a copy is written into the index.
         progress: called with (chunks done, chunks in all).
@@ -39,17 +42,18 @@ def build(
     Raises:
         UserError: no passages, an id twice, a heading too long for a chunk, an unknown embedder.
     """
-    _check(passages)
+    everything = [*passages, *built]
+    _check(everything)
     model = embedder(embedder_name)
-    by_id = {passage.passage_id: passage for passage in passages}
-    chunks = [chunk for passage in passages for chunk in split(passage, model.spans, model.limit)]
+    by_id = {passage.passage_id: passage for passage in everything}
+    chunks = [chunk for passage in everything for chunk in split(passage, model.spans, model.limit)]
     texts = [headed(by_id[chunk.passage_id], chunk) for chunk in chunks]
     try:
         out_dir.mkdir(parents=True, exist_ok=True)
         (out_dir / manifest.FILE).unlink(missing_ok=True)
         if passages_file is None:
             passages_file = out_dir / manifest.PASSAGES
-            write_jsonl(passages_file, (passage_row(passage) for passage in passages))
+            write_jsonl(passages_file, (passage_row(passage) for passage in everything))
         write_jsonl(out_dir / manifest.CHUNKS, (_chunk_row(chunk) for chunk in chunks))
         Lexical.build(texts).save(out_dir / manifest.BM25)
         dimension = _write_vectors(model, texts, out_dir / manifest.VECTORS, progress)
@@ -57,6 +61,8 @@ def build(
             passages_file=os.path.relpath(passages_file, out_dir),
             passages_sha256=manifest.passages_sha256(passages),
             passages=len(passages),
+            built=len(built),
+            built_sha256=manifest.passages_sha256(built),
             chunks=len(chunks),
             embedder=model.name,
             embedder_sha256=model.sha256,

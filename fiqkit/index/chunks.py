@@ -32,7 +32,7 @@ def heading(passage: Passage) -> str:
     """
     zh = passage.language == "zh"
     name = passage.company or ""
-    if passage.ticker and passage.ticker not in name:
+    if passage.ticker:
         name = (f"{name}（{passage.ticker}）" if zh else f"{name} ({passage.ticker})").strip()
     parts = (
         name,

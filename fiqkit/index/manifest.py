@@ -26,6 +26,7 @@ class Manifest:
     Attributes:
         passages_file: where the passages are, relative to the index's folder.
         passages_sha256: hash of the passages' records in order, whatever the file's own layout.
+        built, built_sha256: number and hash of the passages that were built from instances' evidence; they stand last.
         embedder, embedder_sha256: embedding model and hash of its weights; "none" and "" for BM25 alone.
         limit: tokens of a chunk, the heading included.
         metric, normalised: of the vectors; an inner product of unit vectors is their cosine.
@@ -35,6 +36,8 @@ class Manifest:
     passages_file: str
     passages_sha256: str
     passages: int
+    built: int
+    built_sha256: str
     chunks: int
     embedder: str
     embedder_sha256: str

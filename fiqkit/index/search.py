@@ -68,9 +68,10 @@ class Index:
         """
         folder = Path(folder)
         manifest = Manifest.read(folder)
-        if passages is None:
-            passages = read_passages(folder / manifest.passages_file)
-        if passages_sha256(passages) != manifest.passages_sha256:
+        stored = read_passages(folder / manifest.passages_file)
+        given, built = stored[: manifest.passages], stored[manifest.passages :]
+        same = passages_sha256(given if passages is None else passages) == manifest.passages_sha256
+        if not same or passages_sha256(built) != manifest.built_sha256:
             raise UserError(
                 f"{folder}: stale, the passages are not those it was built from; "
                 f"build it again: fiqkit index build --passages FILE --out {folder}"
@@ -80,7 +81,7 @@ class Index:
         if len(chunks) != manifest.chunks:
             raise UserError(f"{path}: {len(chunks)} chunks where {manifest.chunks} were written; build the index again")
         model = embedder("none" if lexical else manifest.embedder)
-        return cls(folder, manifest, {p.passage_id: p for p in passages}, chunks, model)
+        return cls(folder, manifest, {p.passage_id: p for p in stored}, chunks, model)
 
     def passage(self, passage_id: str) -> Passage:
         """The passage of this id.

@@ -18,6 +18,7 @@ _CORE = "归属于母公司股东的扣除非经常性损益的净利润"
 _MINORITY = "少数股东损益"
 
 _LARGEST_GAP = 0.6
+_MINIMUM = 1e8  # yuan
 
 
 def profit_drafts(facts: Path, candidates: Path, rng: random.Random) -> tuple[list[Draft], list[Draft]]:
@@ -44,7 +45,7 @@ def _one_a_company(
             continue
         wide, narrow = (values[name] for name in (_TOTAL, _PARENT, _CORE) if name in asked)
         turned = narrow > wide
-        if left[turned] and min(wide, narrow) > 0 and apart(wide, narrow) and _near(wide, narrow):
+        if left[turned] and min(wide, narrow) >= _MINIMUM and apart(wide, narrow) and _near(wide, narrow):
             left[turned] -= 1
             seen.add(filing.code)
             yield _profit_draft(filing, values, asked)

@@ -72,9 +72,9 @@ def render(draft: Draft, choice: Choice, number: int, instance_id: str) -> tuple
     filing = draft.filing
     language = filing.language
     default = next(i for i in draft.pair if i != choice.intended)
-    write = _writer(filing, (reading.fact for reading in draft.readings), draft.facts)
+    write = _writer(filing, [reading.fact for reading in draft.readings])
     lines = _lines(draft, choice.intended, default, choice.first, random.Random(instance_id))
-    statement = _STATEMENTS[language][number % len(_STATEMENTS[language])]
+    statement = _STATEMENTS[language][(number + number // 3) % 3]
     spans = {fact: statement.format(caption=fact.caption, value=write.value(fact)) for fact in lines}
     passage = _passage(filing, write, statement, list(spans.values()))
     intended, other = draft.readings[choice.intended], draft.readings[default]
@@ -83,8 +83,8 @@ def render(draft: Draft, choice: Choice, number: int, instance_id: str) -> tuple
     contexts = CONTEXTS[language]
     instance = Instance(
         instance_id=instance_id,
-        question=questions[(number // 2) % len(questions)].format(**wording),
-        context=contexts[(number // 3) % len(contexts)].format(constraint=intended.constraint),
+        question=questions[number % 3].format(**wording),
+        context=contexts[(number + 2 * (number // 3)) % 3].format(constraint=intended.constraint),
         answer=write.value(intended.fact),
         default_answer=write.value(other.fact),
         intended_interpretation=intended.interpretation,
@@ -171,9 +171,12 @@ class _Writer:
 _CHINESE = {"亿元": 1e8, "万元": 1e4}
 
 
-def _writer(filing: Filing, *facts: Sequence[Fact] | Iterator[Fact]) -> _Writer:
-    """In Chinese, 亿元 when every value has three digits left in it, else 万元."""
+def _writer(filing: Filing, facts: Sequence[Fact]) -> _Writer:
+    """In Chinese, 亿元 for half of the companies whose values all have three digits left in it, else 万元.
+
+    Large companies would otherwise be told from small ones by the unit, and with them their category.
+    """
     if filing.language == "en":
         return _Writer("")
-    smallest = min(abs(fact.amount) for some in facts for fact in some)
-    return _Writer("亿元" if smallest >= 1e8 else "万元")
+    large = min(abs(fact.amount) for fact in facts) >= 1e8
+    return _Writer("亿元" if large and int(filing.code) % 2 else "万元")

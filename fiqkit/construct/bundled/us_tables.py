@@ -93,13 +93,13 @@ _POLICIES = (
     (
         "as_reported_ASC606",
         "as reported under ASC 606",
-        "recognized under ASC 606",
+        "recognized under the new revenue standard, ASC 606",
         "the figure under the new revenue standard",
     ),
     (
         "without_adoption_prior_GAAP",
-        "under the prior standard",
-        "recognized under the prior standard",
+        "under the former standard",
+        "recognized under the former revenue standard, ASC 605",
         "the figure that the former revenue standard would give",
     ),
 )
@@ -117,7 +117,7 @@ def _recognition_draft(cik: str, table: list[dict[str, Any]], asked: str, metric
     ticker, company = COMPANIES[cik]
     row = next(row for row in table if row["metric"] == asked)
     end = row["period"].split()[-1]
-    source = f"release:{row['doc']}"
+    source = f"sec:{row['doc']}"
     title = f"{company}, Form 10-K, year ended {spoken(end)}, effect of the new revenue standard"
     filing = Filing(cik, ticker, company, "10-K", end, title, "en", source)
     scale = 1e6 if row["unit"] == "USD m" else 1e3
