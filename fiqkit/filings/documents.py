@@ -32,21 +32,30 @@ def read_filing(data: bytes, path: Path, reading: Reading) -> None:
     Raises:
         UserError: the file is damaged, or neither XBRL nor HTML.
     """
+    roots, origin = read_facts(data, path, reading)
+    _passages(roots, origin, path, reading)
+
+
+def read_facts(data: bytes, path: Path, reading: Reading) -> tuple[list[Any], Origin]:
+    """Take the facts of a filing's file into `reading`; returns its documents' roots and what the file says of itself.
+
+    Raises:
+        UserError: the file is damaged, or neither XBRL nor HTML.
+    """
     origin = _origin(data, path)
     documents: dict[str, list[bytes]] = {"instance": [], "inline": [], "html": []}
     for body in _documents(data):
         documents.get(_kind(body), []).append(body)
     if not any(documents.values()):
         raise UserError(f"{path}:1: neither XBRL nor HTML; give the filing's .htm or .xml as the SEC serves it")
-    roots: list[Any] = [parse_xml(_named_entities(body), str(path)) for body in documents["inline"]]
-    if roots:
+    if documents["inline"]:
+        # A full submission also holds the instance that the SEC extracts from these: one of the two is enough.
+        roots = [parse_xml(_named_entities(body), str(path)) for body in documents["inline"]]
         to_rows(read_inline(roots, reading), origin, "inline", reading)
-    else:
-        # A full submission also holds the instance that the SEC extracts from its inline documents.
-        for body in documents["instance"]:
-            to_rows(read_instance(parse_xml(body, str(path)), reading), origin, "instance", reading)
-        roots = [_html(body, str(path)) for body in documents["html"]]
-    _passages(roots, origin, path, reading)
+        return roots, origin
+    for body in documents["instance"]:
+        to_rows(read_instance(parse_xml(body, str(path)), reading), origin, "instance", reading)
+    return [_html(body, str(path)) for body in documents["html"]], origin
 
 
 def _kind(body: bytes) -> str:
