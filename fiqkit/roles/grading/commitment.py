@@ -120,7 +120,7 @@ def read_commitment(answer: str | None, fits: Callable[[Value], int], question: 
 
 
 def _candidates(claims: list[Claim], fits: Callable[[Value], int], question: str) -> tuple[list[Claim], int]:
-    """The claims that could be the reply, all of the best fit that occurs, and that fit: 0 = unit and measure as asked."""
+    """The claims that could be the reply, all of the best fit, and that fit: 0 = unit and measure as asked for."""
     ranked = [(fits(claim.value), claim) for claim in claims if claim.part not in (Part.ASKED, Part.OPERAND)]
     best = min((rank for rank, _ in ranked), default=0)
     chosen = [claim for rank, claim in ranked if rank == best]
