@@ -70,12 +70,14 @@ def targeting_and_resolution(rows: Sequence[Row]) -> Figure:
     figure, pair = canvas(WIDTH, 1.3 + 0.62 * len(rows), nrows=2, sharex=True)
     for axes, (measure, title) in zip(pair, (("ac1_touch", "targeting"), ("accuracy", "resolution")), strict=True):
         table = np.array([[_cell(row, name, measure) for name in names] for row in rows], dtype=float)
-        axes.imshow(table, cmap="GnBu", vmin=0, vmax=1, aspect="auto")
+        cells = np.ma.masked_invalid(table)
+        axes.pcolormesh(cells, cmap="GnBu", vmin=0, vmax=1, edgecolors="white", linewidth=1.5)
+        axes.invert_yaxis()
         for (y, x), value in np.ndenumerate(table):
             text, colour = ("–", INK) if np.isnan(value) else (f"{100 * value:.0f}", "white" if value > 0.6 else INK)
-            axes.text(x, y, text, ha="center", va="center", color=colour, fontsize=9)
-        axes.set_xticks(range(len(names)), [category_title(name) for name in names], fontsize=8)
-        axes.set_yticks(range(len(rows)), labels(rows))
+            axes.text(x + 0.5, y + 0.5, text, ha="center", va="center", color=colour, fontsize=9)
+        axes.set_xticks(np.arange(len(names)) + 0.5, [category_title(name) for name in names], fontsize=8)
+        axes.set_yticks(np.arange(len(rows)) + 0.5, labels(rows))
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
         axes.set_title(f"{title}, %")

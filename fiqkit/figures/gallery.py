@@ -94,7 +94,7 @@ PLATES = (
         "errors",
         "Error budget",
         "What every scored episode came to (Figure 10).",
-        lambda material: asking.error_budget(material.rows),
+        lambda material: asking.error_budget(rows) if (rows := [r for r in material.rows if r["n"]]) else None,
     ),
     Plate(
         "calibration",

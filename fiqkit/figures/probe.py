@@ -73,7 +73,7 @@ def category_map(result: Result) -> Figure:
         axes.spines[:].set_visible(False)
         axes.set_xlabel("layer (0: embedding); framed: chosen on other companies")
         bar = figure.colorbar(image, ax=axes, pad=0.02)
-        bar.outline.set_visible(False)  # type: ignore[operator]
+        bar.outline.set_visible(False)
         bar.set_label("AUROC against the rest")
     return figure
 

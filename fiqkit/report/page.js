@@ -150,7 +150,7 @@ function turn(t, index, judged) {
     t.reasoning ? fold("reasoning", t.reasoning) : null,
     t.observation ? el("p", { class: "observation" }, t.observation) : null,
     ...judged.map((v) => el("div", { class: "who" },
-      `${v.given_by} judges: ${data.names[v.central] || v.central}${v.touched.length > 1 ? `, touches ${v.touched.map((c) => data.names[c] || c).join(", ")}` : ""}`)));
+      `${v.given_by} judges: ${data.names[v.central] || v.central}${v.why ? ` (${v.why})` : ""}${v.touched.length > 1 ? `, touches ${v.touched.map((c) => data.names[c] || c).join(", ")}` : ""}`)));
 }
 
 function facts(pairs) {

@@ -1,0 +1,99 @@
+"""Figures: every one is drawn from plain rows, odd rows included, and the same rows give the same bytes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fiqkit.figures.gallery import HUMAN, PLATES, Material, draw_all, save_all
+from fiqkit.figures.style import labels, styled, svg
+from fiqkit.metrics.compare import table_comparisons
+from fiqkit.metrics.errors import error_budget
+from fiqkit.metrics.scored import Scored
+from fiqkit.metrics.table import group, main_rows
+from fiqkit.records import Ending, Judgement
+
+
+def material(episodes: list[Scored]) -> Material:
+    rows = main_rows(episodes, resamples=200)
+    parts = group(episodes, lambda e: (e.run, e.model, e.mode))
+    for row in rows:
+        row["errors"] = error_budget(parts[row["run"], row["model"], row["mode"]])
+    return Material(rows, table_comparisons(episodes), HUMAN)
+
+
+def episode(index: int, **changes) -> Scored:
+    usual = Scored(
+        *("r", "m", "interact", "rules", "rules", f"t{index}", "en", ("entity_scope",), 1.0 + index % 3, f"c{index}"),
+        Ending.ANSWERED,
+        "intended" if index % 2 else "default",
+        bool(index % 2),
+        not index % 2,
+        confidence=10.0 * (index % 10),
+        n_asks=1,
+        questions=(Judgement(("entity_scope",), "entity_scope"),),
+    )
+    return replace(usual, **changes)
+
+
+FULL = [
+    episode(i, model=model, mode=mode, categories=("temporal_scope",) if i % 3 else ("entity_scope",))
+    for model in ("a_$1$", "b")
+    for mode in ("search", "interact")
+    for i in range(12)
+]
+CASES = {
+    "full": FULL,
+    "two runs of one mode": [replace(e, run=run) for run in ("r1", "r2") for e in FULL],
+    "one episode": [episode(1)],
+    "nobody asked": [episode(i, n_asks=0, questions=(), mode="answer") for i in range(4)],
+    "nothing scored": [episode(1, is_intended=None, is_default=None, outcome="unscored")],
+    "only engine errors": [episode(1, ending=Ending.ENGINE_ERROR)],
+    "defaults unknown": [episode(i, is_default=None) for i in range(3)],
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_figure_is_drawn_or_left_out(case):
+    drawn = draw_all(material(CASES[case]))
+    for _, figure in drawn:
+        assert svg(figure).startswith("<svg")
+    names = {plate.name for plate, _ in drawn}
+    assert ("targeting" in names) == (case != "nobody asked")
+    assert ("lever" in names) == (case in ("full", "two runs of one mode"))
+    if case == "full":
+        assert names == {plate.name for plate in PLATES}
+
+
+def test_same_rows_same_bytes(tmp_path: Path):
+    first, second = (save_all(material(FULL), tmp_path / name) for name in ("one", "two"))
+    assert [p.name for p in first] == [p.name for p in second]
+    assert len(first) == 2 * len(PLATES)
+    for one, two in zip(first, second, strict=True):
+        assert one.read_bytes() == two.read_bytes()
+
+
+def test_names_hold_no_markup():
+    figures = {plate.name: svg(figure) for plate, figure in draw_all(material(FULL))}
+    assert "a_$1$" in figures["accuracy"]
+
+
+def test_figures_leave_the_style_alone():
+    import matplotlib
+
+    before = matplotlib.rcParams["svg.hashsalt"]
+    with styled():
+        assert matplotlib.rcParams["svg.hashsalt"] == "fiqkit"
+    assert matplotlib.rcParams["svg.hashsalt"] == before
+
+
+def test_labels_are_as_short_as_tells_rows_apart():
+    rows = [
+        {"model": "a", "mode": "x", "run": "1", "grader": "g"},
+        {"model": "b", "mode": "x", "run": "1", "grader": "g"},
+    ]
+    assert labels(rows) == ["a", "b"]
+    assert labels([rows[0], {**rows[0], "mode": "y"}]) == ["a · x", "a · y"]
+    assert labels([rows[0], {**rows[0], "run": "2"}]) == ["a · x · 1", "a · x · 2"]

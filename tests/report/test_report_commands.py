@@ -1,0 +1,102 @@
+"""report, compare, grade, judge and import as a person calls them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from fiqkit.cli import fiqkit, main
+
+
+def run(*args: str) -> str:
+    return CliRunner().invoke(fiqkit, list(args), catch_exceptions=False).stdout
+
+
+def fails(capsys, *args: str) -> str:
+    with pytest.raises(SystemExit) as left:
+        main(list(args))
+    assert left.value.code == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    return said
+
+
+CONTRACT = {
+    *("run", "model", "mode", "grader", "n", "accuracy", "accuracy_ci", "default_capture", "interaction_rate"),
+    *("mean_asks", "mean_turns", "ece", "dise_plus_all", "by_language", "by_category", "ac1_touch", "ac1_central"),
+}
+
+
+def test_report_json(store_file: Path):
+    found = json.loads(run("report", "--store", str(store_file), "--json"))
+    assert len(found["rows"]) == 4
+    assert found["rows"][0].keys() >= CONTRACT
+    assert found == json.loads(run("report", "r1", "--store", str(store_file), "--format", "json"))
+    assert {row["model"] for row in found["references"]} >= {"random-reading", "contrarian", "default-reader"}
+
+
+def test_report_on_a_terminal(store_file: Path):
+    text = run("report", "last", "--store", str(store_file))
+    assert "alpha: search → interact" in text and "run r1 is partial" in text
+
+
+def test_report_files(store_file: Path, tmp_path: Path):
+    run(
+        "report",
+        "--store",
+        str(store_file),
+        "--format",
+        "md",
+        "--html",
+        str(tmp_path / "p.html"),
+        "--figures",
+        str(tmp_path / "f"),
+    )
+    assert (tmp_path / "p.html").stat().st_size > 50_000
+    assert (tmp_path / "f" / "accuracy.svg").exists() and (tmp_path / "f" / "accuracy.png").exists()
+
+
+def test_compare(store_file: Path):
+    sides = ("r1:beta & co:search", "last:beta & co:interact")
+    found = json.loads(run("compare", *sides, "--store", str(store_file), "--json"))
+    assert (found["n"], found["gained"], found["lost"]) == (6, 2, 0)
+    assert found["first"] == {"run": "r1", "model": "beta & co", "mode": "search", "grader": "rules"}
+    assert found["measures"]["accuracy"]["difference"] == pytest.approx(1 / 3)
+    text = run("compare", *sides, "--store", str(store_file))
+    assert "exact McNemar p 0.500" in text and "+33.3" in text
+
+
+def test_bad_input(capsys, store_file: Path, tmp_path: Path):
+    store = ("--store", str(store_file))
+    assert "no run 'gone'" in fails(capsys, "report", "gone", *store)
+    assert "no run store there" in fails(capsys, "report", "--store", str(tmp_path / "none.db"))
+    assert "is not RUN:MODEL:MODE" in fails(capsys, "compare", "r1", "r1:alpha:search", *store)
+    said = fails(capsys, "compare", "r1:alpha:answer", "r1:alpha:search", *store)
+    assert "no episodes of alpha:answer; it has alpha:search, alpha:interact" in said
+    assert "no verdict of grader 'x'" in fails(capsys, "report", "--grader", "x", *store)
+    assert "g.jsonl" in fails(capsys, "grade", "--file", str(tmp_path / "g.jsonl"))
+
+
+def test_a_store_without_runs(capsys, tmp_path: Path):
+    from fiqkit.run.store import Store
+
+    Store(tmp_path / "s.db", create=True).close()
+    assert "holds no run yet" in fails(capsys, "report", "--store", str(tmp_path / "s.db"))
+
+
+def test_import_says_what_is_bad_and_exits_with_2(tmp_path: Path, make_instance, capsys):
+    from fiqkit.records import instance_row, write_jsonl
+
+    write_jsonl(tmp_path / "fininteract_v1.jsonl", [instance_row(make_instance())])
+    good = {"instance_id": "t1", "model": "m", "mode": "answer-only", "correct": True, "final_answer": "$5"}
+    (tmp_path / "eval_x.jsonl").write_text(json.dumps(good) + "\n{\n", encoding="utf-8")
+    call = ("import", "fininteract", str(tmp_path), "--store", str(tmp_path / "s.db"))
+    said = fails(capsys, *call)
+    assert "eval_x.jsonl:2: not valid JSON" in said
+    found = json.loads(run(*call, "--keep-going", "--json"))
+    assert len(found["faults"]) == 1 and found["imported"][-1]["added"] == 0
+    row = json.loads(run("report", "--store", str(tmp_path / "s.db"), "--json"))["rows"][0]
+    assert (row["n"], row["accuracy"], row["grader"], row["mode"]) == (1, 1.0, "recorded", "answer")
