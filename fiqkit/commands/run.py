@@ -38,6 +38,8 @@ from fiqkit.commands.options import FILE, json_option, names, print_json, store_
 @click.option("--engine-setting", "engine", multiple=True, metavar="NAME=VALUE", help="A setting for the engines.")
 @click.option("--cards", type=FILE, help="TOML file of your own model cards.")
 @click.option("--allow-self-grading", is_flag=True, help="Let a model under test grade or judge itself.")
+@click.option("--cache", type=FILE, help="SQLite file of completions to take from and add to.")
+@click.option("--check-determinism", is_flag=True, help="Measure how often equal requests differ, for the manifest.")
 @click.option("--resume", metavar="RUN|last", help="Go on with an interrupted run; repeat its arguments.")
 @store_option
 @json_option
@@ -54,6 +56,7 @@ def command(
     killed, goes on with the same command and --resume last.
     """
     import asyncio
+    from dataclasses import asdict
 
     from fiqkit.commands.progress import RunProgress
     from fiqkit.run.cast import choose_lineup
@@ -68,7 +71,7 @@ def command(
     with RunProgress() as progress:
         result = asyncio.run(evaluate(settings, progress.watch))
     if as_json:
-        print_json({"run": result.run, "episodes": result.episodes, "complete": result.complete, "rows": result.rows})
+        print_json(asdict(result) | {"store": str(result.store)})
     else:
         _print_table(result)
     if not result.complete:
@@ -82,7 +85,7 @@ _LINEUP = (
 )
 _SETTINGS = (
     *("instances", "passages", "index", "limit", "sample", "stratify", "seed", "cards", "allow_self_grading"),
-    "resume",
+    *("resume", "cache", "check_determinism"),
 )
 
 
@@ -111,5 +114,9 @@ def _print_table(result: Any) -> None:
 
     console = Console()
     console.print(main_table(result.rows, width=console.width))
+    for row in result.usage:
+        cost = "" if row["dollars"] is None else f", ${row['dollars']:.2f}"
+        tokens = f"{row['prompt_tokens']:,} prompt and {row['output_tokens']:,} output tokens"
+        click.echo(f"{row['role']} {row['name']}: {row['requests']:,} requests, {tokens}, {row['seconds']:.0f} s{cost}")
     click.echo(f"run {result.run}: {result.episodes} episodes in {result.store.resolve()}")
     click.echo(f"read one: fiqkit show {result.run} INSTANCE --store {result.store}")

@@ -40,7 +40,8 @@ async def startup_probe(
         need: kinds of constraint without which the run cannot go on; the others are tried and reported.
 
     Returns:
-        {"thinking=on": {"plain": "ok", "schema": "ok", "choices": "ok", "grammar": why not, "reasoned": bool}, …}
+        {"thinking=on": {"plain": "ok", "schema": "ok", "choices": "ok", "grammar": why not, "reasoned": bool,
+        "first_ids": the first token ids of the prompt, which show a doubled BOS}, …}
 
     Raises:
         UserError: the engine cannot complete at all, or cannot do something that is needed.
@@ -57,7 +58,7 @@ async def _probe_mode(engine: Engine, mode: bool | None, name: str, need: Sequen
         plain = await engine.complete(_request(engine, mode))
     except EngineError as error:
         raise UserError(f"{engine.name}: cannot complete a short prompt with thinking {name}: {error}") from None
-    found: dict[str, Any] = {"plain": "ok", "reasoned": _reasoned(plain)}
+    found: dict[str, Any] = {"plain": "ok", "reasoned": _reasoned(plain), "first_ids": list(plain.prompt_ids[:8])}
     for kind, constraint in CONSTRAINTS.items():
         found[kind] = await _try_constraint(engine, _request(engine, mode, constraint))
         if found[kind] != "ok" and kind in need:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +12,20 @@ from fiqkit.agent.policy import Agent, EngineAgent
 from fiqkit.agent.reference import POLICIES, ReferenceAgent
 from fiqkit.errors import UserError
 from fiqkit.models import open_engine
+from fiqkit.models.cache import CachedEngine
 from fiqkit.models.cards import Card, find_card
-from fiqkit.models.engine import Engine, Sampling
+from fiqkit.models.determinism import flip_rate
+from fiqkit.models.engine import Engine, Request, Sampling
 from fiqkit.models.memory import Plan, plan
+from fiqkit.models.startup import startup_probe
 from fiqkit.records import Instance
 from fiqkit.roles.interfaces import Grader, Judge, Simulator
 from fiqkit.run.lineup import Lineup, load, override
+from fiqkit.run.store import Store
+from fiqkit.run.usage import Row, agent_usage, role_usage
 
+THINKING = "+thinking"  # appended to the name of an agent that thinks
+_FLIP_REQUESTS = 16
 _REFERENCE_IN_FLIGHT = 64  # a reference policy waits for nothing; this only bounds what is open at once
 
 
@@ -58,6 +65,7 @@ class Cast:
     seed: int = 0
     cards: Path | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    cache: Path | None = None
     _engines: dict[tuple[str, str, str], Engine] = field(default_factory=dict)
 
     def members(self) -> dict[str, list[Card]]:
@@ -112,7 +120,7 @@ class Cast:
         if not self.lineup.thinking:
             return [EngineAgent(card.name, engine, sampling, None, self.seed)]
         return [
-            EngineAgent(f"{card.name}+thinking" if on == "on" else card.name, engine, sampling, on == "on", self.seed)
+            EngineAgent(f"{card.name}{THINKING}" if on == "on" else card.name, engine, sampling, on == "on", self.seed)
             for on in self.lineup.thinking
         ]
 
@@ -135,12 +143,57 @@ class Cast:
     def _open(self, card: Card) -> Engine:
         key = (card.engine, card.weights, card.model)
         if key not in self._engines:
-            self._engines[key] = open_engine(card, cards=self.cards, **self._settings())
+            engine = open_engine(card, cards=self.cards, **self._settings())
+            self._engines[key] = CachedEngine(engine, self.cache) if self.cache else engine
         return self._engines[key]
 
     def _settings(self) -> dict[str, Any]:
         context = {"context": self.lineup.context} if self.lineup.context else {}
         return {**context, **self.settings}
+
+    async def probe(self, agents: Sequence[Agent]) -> dict[str, Any]:
+        """Try each model once before the first episode, in the thinking modes that it will be asked for.
+
+        Raises:
+            UserError: a model that cannot complete, or cannot keep to the actions' schema.
+        """
+        modes: dict[int, tuple[Engine, list[bool | None]]] = {
+            id(engine): (engine, []) for engine in self._engines.values()
+        }
+        for agent in agents:
+            if isinstance(agent, EngineAgent):
+                modes[id(agent.engine)][1].append(agent.thinking)
+        return {
+            engine.name: await startup_probe(
+                engine, tuple(wanted) or (None,), ("schema",) if engine.can.structured and True not in wanted else ()
+            )
+            for engine, wanted in modes.values()
+        }
+
+    async def flip_rates(self, agents: Sequence[Agent], instances: Sequence[Instance]) -> dict[str, Any]:
+        """How often each agent's engine gives two answers to one request, on the bare questions of some instances."""
+        rates = {}
+        for agent in agents:
+            if isinstance(agent, EngineAgent):
+                sampling = replace(agent.sampling, max_tokens=32)
+                requests = [
+                    Request(
+                        messages=({"role": "user", "content": i.question},), sampling=sampling, thinking=agent.thinking
+                    )
+                    for i in instances[:_FLIP_REQUESTS]
+                ]
+                rates[agent.name] = await flip_rate(agent.engine, requests)
+        return rates
+
+    def usage(self, store: Store, run: str, roles: Mapping[str, Any], before: Sequence[Row]) -> list[Row]:
+        """What agents and roles consumed; `before` is what an interrupted run had recorded."""
+        cards = {card.name: card for card in self.members()["agent"]}
+        rows = agent_usage(store, run, cards | {f"{name}{THINKING}": card for name, card in cards.items()})
+        for role, player in roles.items():
+            card = played_by(role, getattr(self.lineup, role))[1]
+            if card:
+                rows.append(role_usage(role, player.name, player.usage, find_card(card, self.cards), before))
+        return rows
 
     def in_flight(self, agent: Agent) -> int:
         """How many episodes of an agent to have in flight: enough that its engine never waits for one.

@@ -16,6 +16,7 @@ from fiqkit.errors import UserError
 from fiqkit.index import Index
 from fiqkit.metrics.table import main_rows
 from fiqkit.records import Instance, read_instances, read_passages
+from fiqkit.roles.interfaces import Grader, Judge, Simulator
 from fiqkit.run.cast import Cast
 from fiqkit.run.lineup import Lineup
 from fiqkit.run.manifest import check_same, dataset_hash, manifest
@@ -35,6 +36,8 @@ class Settings:
         instances, index: the user's own set; None takes the bundled one.
         passages: what the index must have been built from; None trusts the index.
         resume: a run id or "last".
+        cache: file of completions to take from and add to.
+        check_determinism: measure how often equal requests differ, for the manifest.
         engine: settings for every model opened, such as {"threads": 1}.
     """
 
@@ -50,6 +53,8 @@ class Settings:
     resume: str | None = None
     cards: Path | None = None
     allow_self_grading: bool = False
+    cache: Path | None = None
+    check_determinism: bool = False
     engine: Mapping[str, Any] | None = None
 
 
@@ -79,6 +84,7 @@ class Result:
     episodes: int
     complete: bool
     rows: list[dict[str, Any]]
+    usage: list[dict[str, Any]]
 
 
 async def evaluate(settings: Settings, watch: Watch = Watch()) -> Result:
@@ -96,7 +102,7 @@ async def evaluate(settings: Settings, watch: Watch = Watch()) -> Result:
         seed=settings.seed,
     )
     index = _open_index(settings, modes, instances)
-    cast = Cast(settings.lineup, settings.seed, settings.cards, settings.engine or {})
+    cast = Cast(settings.lineup, settings.seed, settings.cards, settings.engine or {}, settings.cache)
     if not settings.allow_self_grading:
         cast.check_self_grading()
     plan = cast.plan()
@@ -116,25 +122,32 @@ async def evaluate(settings: Settings, watch: Watch = Watch()) -> Result:
             result_tokens=settings.lineup.result_tokens,
             seed=settings.seed,
         )
+        players: dict[str, Simulator | Grader | Judge] = {
+            "simulator": world.simulator,
+            "grader": assessor.grader,
+            "judge": assessor.judge,
+        }
         described = manifest(
             _comparable(settings, instances),
             [agent.describe() for agent in agents],
-            {
-                "simulator": world.simulator.describe(),
-                "grader": assessor.grader.describe(),
-                "judge": assessor.judge.describe(),
-            },
+            {role: player.describe() for role, player in players.items()},
             asdict(index.manifest) if index else None,
         )
+        probed = {"probe": await cast.probe(agents)}
+        if settings.check_determinism:
+            probed["flip_rate"] = await cast.flip_rates(agents, instances)
         run = _begin(store, settings, instances, described)
+        before = store.resolve(run)["manifest"].get("usage", [])
+        store.add_to_manifest(run, probed)
         left = jobs_left(agents, modes, instances, store.done(run))
         lanes = [Lane(jobs, cast.in_flight(agent)) for agent, jobs in zip(agents, left, strict=True) if jobs]
         to_play = sum(len(lane.jobs) for lane in lanes)
         watch.started(run, to_play, len(agents) * len(modes) * len(instances) - to_play)
         recorder = Recorder(store, run, watch.progressed)
         complete = await _play(store, run, lanes, world, assessor, recorder, watch)
-        rows = main_rows(load_scored(store, [run]))
-        return Result(run, settings.store, store.count(run), complete, rows)
+        usage = cast.usage(store, run, players, before)
+        store.add_to_manifest(run, {"usage": usage})
+        return Result(run, settings.store, store.count(run), complete, main_rows(load_scored(store, [run])), usage)
     finally:
         if searcher:
             searcher.close()

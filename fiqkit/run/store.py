@@ -190,19 +190,20 @@ class Store:
         self, run: str, kind: str, dataset: str, instances: Iterable[Instance], manifest: Mapping[str, Any]
     ) -> None:
         """Record a new run and the instances it works on, in one transaction. The run starts as "running"."""
-        with _transaction(self.conn):
+        with transaction(self.conn):
             self.conn.execute(
                 "INSERT INTO runs VALUES (?,?,?,?,?,?,?)",
-                (run, kind, "running", _now(), None, dataset, json.dumps(manifest, ensure_ascii=False)),
+                (run, kind, "running", now(), None, dataset, json.dumps(manifest, ensure_ascii=False)),
             )
-            self._put_instances(dataset, instances)
+            self.put_instances(dataset, instances)
 
     def add_instances(self, dataset: str, instances: Iterable[Instance]) -> None:
         """Keep a data set that no run works on yet; instances that are there stay as they are."""
-        with _transaction(self.conn):
-            self._put_instances(dataset, instances)
+        with transaction(self.conn):
+            self.put_instances(dataset, instances)
 
-    def _put_instances(self, dataset: str, instances: Iterable[Instance]) -> None:
+    def put_instances(self, dataset: str, instances: Iterable[Instance]) -> None:
+        """As `add_instances`, within the caller's transaction."""
         self.conn.executemany(
             "INSERT OR IGNORE INTO instances VALUES (?,?,?,?,?,?,?,?,?)",
             (
@@ -223,8 +224,15 @@ class Store:
 
     def set_status(self, run: str, status: str) -> None:
         """Mark a run "running", "partial" or "done"."""
-        finished = None if status == "running" else _now()
+        finished = None if status == "running" else now()
         self.conn.execute("UPDATE runs SET status=?, finished=? WHERE run=?", (status, finished, run))
+
+    def add_to_manifest(self, run: str, entries: Mapping[str, Any]) -> None:
+        """Put entries into a run's manifest, replacing those of the same name."""
+        with transaction(self.conn):
+            manifest = self.resolve(run)["manifest"] | dict(entries)
+            text = json.dumps(manifest, ensure_ascii=False)
+            self.conn.execute("UPDATE runs SET manifest=? WHERE run=?", (text, run))
 
     def write(self, run: str, finished: Sequence[tuple[Episode, Sequence[Verdict]]]) -> None:
         """Write episodes with their turns and first verdicts in one transaction: all of them or none."""
@@ -237,7 +245,7 @@ class Store:
             episodes.append(_episode_values(number, run, episode))
             turns.extend(_turn_values(number, index, turn) for index, turn in enumerate(episode.turns))
             verdicts.extend(_verdict_values(number, verdict) for verdict in given)
-        with _transaction(self.conn):
+        with transaction(self.conn):
             self.conn.executemany(_EPISODE, episodes)
             self.conn.executemany(_TURN, turns)
             self.conn.executemany(_VERDICT, verdicts)
@@ -245,7 +253,7 @@ class Store:
 
     def add_verdicts(self, verdicts: Iterable[tuple[int, Verdict]]) -> None:
         """Add verdicts on (episode number, verdict), replacing those that the same giver gave before."""
-        with _transaction(self.conn):
+        with transaction(self.conn):
             self.conn.executemany(_VERDICT, (_verdict_values(number, verdict) for number, verdict in verdicts))
 
     # --- reading ----------------------------------------------------------------------------------------------------
@@ -287,7 +295,7 @@ class Store:
         """Remove the episodes that ended in an engine error, so that a resumed run tries them again."""
         failed = "SELECT episode FROM episodes WHERE run=? AND ending=?"
         key = (run, Ending.ENGINE_ERROR)
-        with _transaction(self.conn):
+        with transaction(self.conn):
             self.conn.execute(f"DELETE FROM verdicts WHERE episode IN ({failed})", key)
             self.conn.execute(f"DELETE FROM turns WHERE episode IN ({failed})", key)
             return self.conn.execute("DELETE FROM episodes WHERE run=? AND ending=?", key).rowcount
@@ -310,11 +318,12 @@ class Store:
         return list(self.db.query("SELECT * FROM verdicts WHERE episode=? ORDER BY kind DESC, turn", (episode,)))
 
 
-def _now() -> str:
+def now() -> str:
+    """The time as stores write it: UTC, ISO, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-class _transaction:
+class transaction:
     """BEGIN IMMEDIATE … COMMIT, ROLLBACK when the block raises; a full disk becomes a `UserError`."""
 
     def __init__(self, conn: sqlite3.Connection) -> None:
