@@ -26,7 +26,7 @@ _REPLY_FORM = re.compile(
     r"|[(]?请?(?:回答|回复)?[: ]*[\"']?是[\"']? ?[/或、] ?[\"']?否[\"']?"
     r"(?: ?[/或、] ?[\"']?我?不(?:知道|确定|清楚)[\"']?)?[)。]?"
 )
-_LONGEST = 4_000  # characters of a text that are read; a clarifying question is a sentence or two
+_LONGEST = 2_000  # characters of a text that are read; a clarifying question is a sentence or two
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +99,10 @@ def _patterns() -> dict[str, list[tuple[str, str, re.Pattern[str]]]]:
 
 
 def _longest(marks: list[Mark]) -> Iterator[Mark]:
-    taken: list[Mark] = []
+    taken = bytearray(max(mark.end for mark in marks))
     for mark in sorted(marks, key=lambda m: (m.start - m.end, m.value == ANY, m.start)):
-        if all(mark.end <= other.start or other.end <= mark.start for other in taken):
-            taken.append(mark)
+        if not any(taken[mark.start : mark.end]):
+            taken[mark.start : mark.end] = b"\1" * (mark.end - mark.start)
             yield mark
 
 

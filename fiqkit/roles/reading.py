@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from fiqkit.records import Interpretation
 from fiqkit.roles import lexicon
@@ -61,6 +61,7 @@ class Reading:
         return word in self.text and word not in other.text
 
 
+@lru_cache(maxsize=4096)
 def read_text(text: str) -> Reading:
     """What a free text states, C for example."""
     folded = lexicon.fold(text)

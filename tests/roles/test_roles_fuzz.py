@@ -80,7 +80,7 @@ def check(question: str) -> None:
 
 
 def test_fuzz() -> None:
-    for question in questions(600):
+    for question in questions(1_000):
         check(question)
 
 
