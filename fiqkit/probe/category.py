@@ -74,8 +74,9 @@ class Decoders:
     def see(self, kernel: Floats) -> None:
         """Take in the kernel of all items at the next layer."""
         scores = self.ridge.see(kernel[np.ix_(self.rows, self.rows)])
-        self._by_layer.append(scores[:, :: self.width])
-        self._ranked.append(self.ridge.ranking(scores)[:, :: self.width])
+        observed = scores[:, :: self.width].copy()  # a view would keep the scores of every shuffle alive
+        self._by_layer.append(observed)
+        self._ranked.append(self.ridge.ranking(scores)[:, :: self.width].copy())
 
     def result(self, name: str, among: NDArray[np.bool_] | None = None) -> Decoding:
         """The decoding of one target, on all rows or on those `among` them."""

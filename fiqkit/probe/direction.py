@@ -69,12 +69,13 @@ class DirectionFit:
 
     def see(self, a: Floats, b: Floats, others: Mapping[str, Floats] | None = None) -> None:
         """Take in one layer: states under A and under B, each (n, width), and of prompts that are only projected."""
-        difference = (a - b).astype(np.float64)
-        cross = {"a": a @ difference.T, "b": b @ difference.T}
-        cross |= {name: states @ difference.T for name, states in (others or {}).items()}
+        difference, middle = a - b, (a.mean(axis=0) + b.mean(axis=0)) / 2
+        prompts = {"a": a, "b": b, **(others or {})}
+        # Large means are taken off first, so that single precision is enough for the products.
+        cross = {name: (states - middle) @ difference.T for name, states in prompts.items()}
         between = cross["a"] - cross["b"]
-        raw = {name: np.zeros(len(self.outer)) for name in cross}
-        scaled = {name: np.zeros(len(self.outer)) for name in cross}
+        raw: dict[str, Floats] = {name: np.zeros(len(self.outer)) for name in cross}
+        scaled: dict[str, Floats] = {name: np.zeros(len(self.outer)) for name in cross}
         picking = []
         for fold in np.unique(self.outer):
             held_in, held_out = np.flatnonzero(self.outer != fold), np.flatnonzero(self.outer == fold)
@@ -143,7 +144,7 @@ class DirectionFit:
         )
 
     def _at(self, picked: NDArray[np.int64]) -> dict[str, Floats]:
-        chosen = {name: np.zeros(len(self.outer)) for name in self._scaled[0]}
+        chosen: dict[str, Floats] = {name: np.zeros(len(self.outer)) for name in self._scaled[0]}
         for fold, layer in zip(np.unique(self.outer), picked, strict=True):
             for name, values in chosen.items():
                 values[self.outer == fold] = self._scaled[layer][name][self.outer == fold]
@@ -164,7 +165,7 @@ def _directions(
 
 
 def _pooled_sd(a: Floats, b: Floats) -> Floats:
-    return np.sqrt((a.var(axis=0, ddof=1) + b.var(axis=0, ddof=1)) / 2)  # type: ignore[no-any-return]
+    return np.sqrt((a.var(axis=0, ddof=1) + b.var(axis=0, ddof=1)) / 2)
 
 
 def separation_of(a: Floats, b: Floats) -> Floats:
@@ -183,4 +184,4 @@ def _weighted_separation(a: Floats, b: Floats, weights: Floats) -> Floats:
 
     (mean_a, var_a), (mean_b, var_b) = moments(a), moments(b)
     spread = np.sqrt(np.maximum((var_a + var_b) / 2, 1e-24))
-    return (mean_a - mean_b) / spread  # type: ignore[no-any-return]
+    return (mean_a - mean_b) / spread

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fiqkit.errors import UserError
 
 Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+Floats = NDArray[np.floating]
 
 
 def company_folds(clusters: Sequence[str], labels: Sequence[str], folds: int, seed: int) -> Ints:

@@ -21,7 +21,10 @@ FOLDS = 5
 class Source(Protocol):
     """Features of every item under every condition, one layer at a time."""
 
-    points: int
+    @property
+    def points(self) -> int:
+        """Number of layers, the embedding included."""
+        ...
 
     def layer(self, point: int) -> Mapping[str, Floats]:
         """Features at one point by condition, each (items, width)."""

@@ -139,7 +139,7 @@ def pushed(model: Any, vectors: Vectors, alpha: float) -> Iterator[None]:
 async def first_turns(instances: Sequence[Instance], mode: str, engine: Engine) -> list[Turn]:
     """The first turn of an agent on each instance, as the environment records it. A search would find nothing."""
     agent = EngineAgent(engine.name, engine, Sampling(max_tokens=MAX_TOKENS))
-    world = World(RulesSimulator(), search=lambda _query, _language: [])
+    world = World(RulesSimulator(), search=_nothing_found)
 
     async def one(instance: Instance) -> Turn:
         environment = Environment(instance, mode_of(mode), world)
@@ -148,6 +148,10 @@ async def first_turns(instances: Sequence[Instance], mode: str, engine: Engine) 
         return environment.turns[0]
 
     return list(await asyncio.gather(*(one(instance) for instance in instances)))
+
+
+async def _nothing_found(_query: str, _language: str) -> list[str]:
+    return []
 
 
 async def _rows(

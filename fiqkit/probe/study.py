@@ -99,7 +99,7 @@ def probe(instances: Sequence[Instance], settings: Settings, say: Say, progress:
     words = analyse(items, bag_of_words(prompts.texts), permutations=settings.permutations, thorough=False)
     counts = {condition: [len(prompt) for prompt in ids[condition]] for condition in CONDITIONS}
     bare = analyse(items, lengths(prompts.texts, counts), permutations=settings.permutations, thorough=False)
-    result = {
+    result: dict[str, Any] = {
         "model": settings.model,
         "adapter": None,
         "layers": states.points - 1,
