@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 RESAMPLES = 10_000
 PAIRED_RESAMPLES = 20_000
 LEVEL = 0.95
-_CELLS = 1 << 21  # largest number of drawn counts or indices held at once
+_CELLS = 1 << 18  # drawn counts or indices held at once: few enough to stay in the cache
 
 Floats = NDArray[np.float64]
 
@@ -47,11 +47,15 @@ def _by_counts(levels: Floats, counts: NDArray[np.int64], rng: np.random.Generat
 
 
 def _by_index(table: Floats, rng: np.random.Generator) -> Callable[[int], Floats]:
-    columns = np.ascontiguousarray(table.T)
+    n = len(table)
+    varying = [(at, np.ascontiguousarray(column)) for at, column in enumerate(table.T) if (column != column[0]).any()]
 
     def draw(size: int) -> Floats:
-        index = rng.integers(0, len(table), size=(size, len(table)), dtype=np.int32)
-        return np.stack([column[index].sum(axis=1) for column in columns], axis=1)
+        sums = np.tile(n * table[0], (size, 1))  # right for a column of equal values, such as a denominator of ones
+        index = rng.integers(0, n, size=(size, n))
+        for at, column in varying:
+            sums[:, at] = column[index].sum(axis=1)
+        return sums
 
     return draw
 
