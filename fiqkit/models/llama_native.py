@@ -19,6 +19,7 @@ from fiqkit.errors import UserError
 from fiqkit.models.engine import EngineError, Sampling
 
 _ERROR, _CONTINUED = 4, 5  # GGML_LOG_LEVEL_ERROR, GGML_LOG_LEVEL_CONT
+_TRIES = 8  # free draws before the whole vocabulary is held against the grammar
 _errors: deque[str] = deque(maxlen=8)
 
 
@@ -137,18 +138,22 @@ class Sampler:
     def draw(self, logits: np.ndarray, constrained: bool) -> int:
         """The next token for logits of shape (vocabulary,), which the grammar restricts where `constrained`.
 
-        Drawing freely first and again under the grammar only where the draw breaks it gives the restricted distribution
-        all the same, and spares most tokens the walk of the whole vocabulary through the grammar.
+        Tokens are drawn freely, those that break the grammar set aside one by one: the first that keeps to it has the
+        distribution restricted to the tokens that do. Few tries suffice mostly, and spare the walk of the whole
+        vocabulary through the grammar.
         """
-        token = int(logits.argmax()) if self._greedy else self._pick(_candidates(logits))
+        token = self._pick(logits)
         if not constrained or self._grammar is None:
             return token
-        if not self._allows(token):
-            candidates = _candidates(logits)
-            array = _array(candidates)
-            native.llama_sampler_apply(self._grammar, ctypes.byref(array))
-            token = self._pick(candidates)
-        return token
+        left = logits
+        for _ in range(_TRIES):
+            if self._allows(token):
+                return token
+            if left is logits:
+                left = logits.copy()
+            left[token] = -np.inf
+            token = self._pick(left)
+        return self._draw_from_allowed(logits)
 
     def accept(self, token: int) -> None:
         """Move the grammar on by a token that it allowed."""
@@ -164,7 +169,16 @@ class Sampler:
             native.llama_sampler_free(self._grammar)
         self._chain = self._grammar = None
 
-    def _pick(self, candidates: np.ndarray) -> int:
+    def _pick(self, logits: np.ndarray) -> int:
+        return int(logits.argmax()) if self._greedy else self._sample(_candidates(logits))
+
+    def _draw_from_allowed(self, logits: np.ndarray) -> int:
+        candidates = _candidates(logits)
+        array = _array(candidates)
+        native.llama_sampler_apply(self._grammar, ctypes.byref(array))
+        return self._sample(candidates)
+
+    def _sample(self, candidates: np.ndarray) -> int:
         array = _array(candidates)
         native.llama_sampler_apply(self._chain, ctypes.byref(array))
         # The samplers may have sorted or replaced the array, so the token is read through its own pointer.
