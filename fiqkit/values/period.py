@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 
 MONTH = (
@@ -40,7 +40,8 @@ _COMPARED = re.compile(
     r"(?:\b(?:compared?\s+(?:to|with)|versus|vs\.?|against|relative\s+to|(?<!year[\s-])over|from|than(?:\s+in)?|between|since|"
     r"up\s+from|down\s+from|prior\s+to)"
     r"|[较比与对]|相较于|相比于|对比)"
-    r"\s*(?:the\s+)?(?:(?:prior|previous|same|full|period|of|in|fiscal|calendar|year|years|ended|quarter|FY|上年|同期)\s*){0,4}\(?$",
+    r"\s*(?:(?:[A-Za-z]+\s+){0,4}[^\sA-Za-z]\S{0,20}\s+(?:(?:million|billion|trillion|thousand|percent)\s+)?(?:in|for|during)\s+)?"
+    r"(?:the\s+)?(?:(?:prior|previous|same|full|period|of|in|fiscal|calendar|year|years|ended|quarter|FY|上年|同期)\s*){0,4}\(?$",
     re.IGNORECASE,
 )
 _JOINED = re.compile(
@@ -169,14 +170,14 @@ class PeriodIndex:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._periods = [period for period in find_periods(text) if not period.compared]
-        self._starts = [period.span[0] for period in self._periods]
+        self._all = find_periods(text)
+        self._stated = [period for period in self._all if not period.compared]
 
     def beside(self, places: list[tuple[int, int]], sentences: list[int]) -> list[Period | None]:
         """The period of each place, within its sentence; places in order, `sentences` the ends of all sentences.
 
-        One that follows at once ("$5 billion in 2023", "12亿元（2023年）") goes first, then the last one before the
-        place that no earlier place has claimed, then any before it, then the next one after it.
+        One that follows at once ("$5 billion in 2023", "12亿元（2023年）") goes first, even one that is compared with;
+        then the last one before the place that no earlier place has claimed, any before it, the next one after it.
         """
         found: list[Period | None] = []
         claimed: Period | None = None
@@ -185,25 +186,39 @@ class PeriodIndex:
             at = bisect_right(sentences, start)
             low = sentences[at - 1] if at else 0
             high = sentences[at] if at < len(sentences) else len(self._text)
-            following = self._next(end, high)
+            following = _first(self._all, end, high)
             if following and self._is_adjacent(end, following):
                 period: Period | None = following
                 claimed = following
             else:
-                own = self._last(max(low, before), start)
-                period = own if own and own is not claimed else self._last(low, start) or following
+                own = _last(self._stated, max(low, before), start)
+                later = _first(self._stated, end, high)
+                later = None if later and self._opens_value(later) else later
+                period = own if own and own is not claimed else _last(self._stated, low, start) or later
             found.append(period)
             before = end
         return found
 
-    def _last(self, low: int, high: int) -> Period | None:
-        at = bisect_right(self._starts, high) - 1
-        return self._periods[at] if at >= 0 and self._starts[at] >= low else None
-
-    def _next(self, low: int, high: int) -> Period | None:
-        at = bisect_right(self._starts, low - 1)
-        return self._periods[at] if at < len(self._periods) and self._periods[at].span[1] <= high else None
-
     def _is_adjacent(self, end: int, period: Period) -> bool:
         gap = self._text[end : period.span[0]]
-        return len(gap) < 40 and bool(_ADJACENT.fullmatch(gap)) and not _OPENS_VALUE.match(self._text, period.span[1])
+        return len(gap) < 40 and bool(_ADJACENT.fullmatch(gap)) and not self._opens_value(period)
+
+    def _opens_value(self, period: Period) -> bool:
+        """Whether it is the period of a value of its own: "（2021年为561亿元）"."""
+        return bool(_OPENS_VALUE.match(self._text, period.span[1]))
+
+
+def _start(period: Period) -> int:
+    return period.span[0]
+
+
+def _last(periods: list[Period], low: int, high: int) -> Period | None:
+    """The last period that begins within `low:high`."""
+    at = bisect_right(periods, high, key=_start) - 1
+    return periods[at] if at >= 0 and periods[at].span[0] >= low else None
+
+
+def _first(periods: list[Period], low: int, high: int) -> Period | None:
+    """The first period within `low:high`."""
+    at = bisect_left(periods, low, key=_start)
+    return periods[at] if at < len(periods) and periods[at].span[1] <= high else None

@@ -230,6 +230,8 @@ def _is_value(number: Number, head: _Head, tail: _Tail, text: str) -> bool:
         return (united and not counted) or (number.magnitude >= 1e4 and number.end - number.start > 2)
     if united:
         return True
+    if head.bracket and len(number.written) == 6 and number.written.isdigit():
+        return False  # "(302132)" behind a company's name
     following = text[tail.end : tail.end + 1]
     return not _NO_VALUE.fullmatch(number.written) and not (following.isascii() and following.isalpha())  # 5G, 3D
 

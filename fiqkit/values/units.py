@@ -129,7 +129,7 @@ SUFFIX = re.compile(
       (?:\s?(?P<currency>{_any(CURRENCY_WORDS)}|(?:{CURRENCY_CODES}))(?![A-Za-z]))?
       (?:\s?/\s?(?P<per>股|(?:ADS|share)\b)
         | \s(?:per|a)\s(?:(?:diluted|basic|common|ordinary|American)\s){{0,2}}(?P<per_word>share|ADS)\b
-        | (?P<ratio>x(?![A-Za-z0-9])|[\s-]?times\b(?!\sa)|\s?倍)
+        | (?P<ratio>x(?![A-Za-z0-9])|[\s-]?times\b(?!\sa\b)|\s?倍)
         | \s?(?P<measure>{_MEASURES})
         | \s(?:(?:common|ordinary|weighted|average|diluted|basic|full-time|new|total)\s){{0,2}}(?P<noun>(?:{_NOUNS}))\b
       )?

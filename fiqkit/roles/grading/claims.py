@@ -46,9 +46,10 @@ _DENIED = re.compile(
     r"[\s\w$:]{0,20}$",
     re.IGNORECASE,
 )
+# "Over" and 超过 still put their number forward; these only fence it in.
 _BOUND_BEFORE = re.compile(
-    r"(?:\b(?:less|fewer|lower|more|greater|higher)\s+than|\b(?:under|below|above|exceed(?:s|ed|ing)?|at\s+(?:most|least)|up\s+to)"
-    r"|不超过|不足|低于|少于|超过|高于|不到)\s*(?:about|approximately|人民币)?\s*$",
+    r"(?:\b(?:(?:less|fewer|lower)\s+than|no\s+more\s+than|under|below|at\s+(?:most|least)|up\s+to)|不超过|不足|低于|少于|不到)"
+    r"\s*(?:about|approximately|人民币)?\s*$",
     re.IGNORECASE,
 )
 _BOUND_AFTER = re.compile(r"\s*(?:or\s+(?:less|more|lower|higher|above|below)\b|以上|以下|以内)", re.IGNORECASE)
@@ -80,7 +81,7 @@ _STATED = re.compile(
     re.IGNORECASE,
 )
 _FINAL = re.compile(
-    r"(?:\bfinal\s+answer|\bthe\s+answer\s+is|\banswer\s*:|\bboxed|\btherefore\b|\bthus\b|\bin\s+(?:summary|conclusion)|"
+    r"(?:\bfinal\s+answer|\bthe\s+answer\s+is|\banswer\s*:|\bboxed|\btherefore\b|\bthus\b|\bin\s+(?:summary|conclusion)|\btotal\s*[:：]|合计|总计|"
     r"最终答案|答案[:：是为]|因此|综上|所以|故)",
     re.IGNORECASE,
 )
@@ -186,7 +187,7 @@ def _period(text: str, value: Value, sentences: list[_Sentence], at: int) -> Per
         return find_periods(value.period)[0]
     before = sentences[at - 1] if at else None
     if before and before.periods and not _NO_DATA.search(before.text) and not before.is_question:
-        return before.periods[-1]
+        return before.periods[0]
     after = sentences[at + 1] if at + 1 < len(sentences) else None
     if after and _POINTS_BACK.match(after.text) and after.periods and not find(after.text):
         return after.periods[0]

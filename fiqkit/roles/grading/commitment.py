@@ -69,7 +69,7 @@ _ASKS = re.compile(
     r"\bplease\s+provide\s+(?:the\s+|a\s+|more\s+)?(?:specific\s+|exact\s+|relevant\s+)?(?:fiscal|year|quarter|period|time|detail|context|metric)|"
     r"请(?:您)?(?:提供|告知|告诉我)[^，。！？\n]{0,24}(?:年份|时间|期间|报告期|季度|口径|年度)|"
     r"请(?!参考|参阅|查|访问|稍|注意|您参考)[^，。！？\n]{0,20}(?:明确|确认|说明|指定|选择|选一|任选|注明|补充|让我知道)|"
-    r"需要(?:知道)?您(?:确认|明确|想)|我需要(?:知道|一个|具体)|能否提供|可否",
+    r"需要(?:知道)?您(?:确认|明确|想)|我需要(?:知道|一个|具体)|能否提供|可否|[您你](?:指|想|需要|要)[^。！\n]{0,12}哪",
     re.IGNORECASE,
 )
 # A softer request; it makes a question only where the obstacle is what the user left out.
