@@ -89,11 +89,15 @@ class Question:
         found = {
             a.category
             for a, b in pairwise(stated)
-            if a.category == b.category and not _same(a, b) and cue("either").search(self.text, a.end, b.start)
+            if a.category == b.category and not _same(a, b) and self._divided(a, b)
         }
         years = [year for year, negated in self.years if not negated]
         differ = any(not a.agrees(b) for a, b in pairwise(years))
         return found | {lexicon.TEMPORAL} if differ else found
+
+    def _divided(self, a: Mark, b: Mark) -> bool:
+        cues = ("either", "versus") if a.dimension == b.dimension else ("either",)
+        return any(cue(name).search(self.text, a.end, b.start) for name in cues)
 
     def names_value(self, known: str = "") -> bool:
         """Whether it proposes an amount; a number that the view itself uses (a security's name) is none."""

@@ -49,6 +49,10 @@ def test_every_cue_compiles() -> None:
         ("the parent and its subsidiaries", {"scope=consolidated"}),
         ("澜起科技及其子公司", set()),
         ("自定义", set()),
+        ("all regions and segments", {"scope=consolidated"}),
+        ("not limited to any individual segment", {"scope=consolidated"}),
+        ("under ASC 605", {"standard=former"}),
+        ("the former revenue standard", {"standard=former", "measure=revenue"}),
         ("公历年", {"calendar=calendar"}),
     ],
 )

@@ -3,17 +3,20 @@
 import asyncio
 import json
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import fiqkit.bench_data
 from fiqkit import roles, values
 from fiqkit.records import Instance, Interpretation, read_instances
 from fiqkit.roles.interfaces import REPLIES, UserView
 from fiqkit.roles.simulator import reply_to
 from fiqkit.taxonomy import CATEGORIES
 
+BUNDLED = Path(fiqkit.bench_data.__file__).parent
 Y, N, U = "yes", "no", "i_dont_know"
 
 SEGMENT = UserView(
@@ -96,6 +99,7 @@ PARENT = UserView(
         (SEGMENT, "Do you mean the consolidated figure for the latest year?", U),
         (BANK, "Do you mean 2012 compared with 2011?", Y),
         (BANK, "Do you mean growth in 2011?", N),
+        (BANK, "Do you mean year-over-year 2012 vs. 2011?", Y),
         (QUARTER, "Do you mean the third quarter?", Y),
         (QUARTER, "Do you mean Q2 2007?", N),
         (QUARTER, "Do you mean the full year?", N),
@@ -238,6 +242,32 @@ def test_templates_on_the_release(released: dict[str, Instance]) -> None:
             assert reply["entity_scope"] == (N if any(w in meant for w in ("归", "股东")) else Y), instance
             assert reply["metric_definition"] != Y or "扣" not in meant.replace("未扣", ""), instance
         assert reply["filing_vintage"] == U, instance
+
+
+def asked_in_their_own_words(instances: Iterable[Instance]) -> Counter[tuple[str, str]]:
+    """(whose reading, the reply) when the user is asked for the very words of a field in which the readings differ."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for instance in instances:
+        view = UserView.of(instance)
+        ask = "Do you mean: {}?" if instance.language == "en" else "您指的是{}吗？"
+        for field in view.intended.differs_from(view.default):
+            for whose, reading in (("intended", view.intended), ("default", view.default)):
+                if words := getattr(reading, field):
+                    counts[whose, reply_to(ask.format(words), view)] += 1
+    return counts
+
+
+def test_the_kits_own_instances_tell_their_readings_apart() -> None:
+    counts = asked_in_their_own_words(read_instances(BUNDLED / "instances.jsonl"))
+    assert set(counts) == {("intended", Y), ("default", N)}
+
+
+@pytest.mark.conformance
+def test_the_released_readings_are_told_apart(released: dict[str, Instance]) -> None:
+    counts = asked_in_their_own_words(released.values())
+    assert {reply for whose, reply in counts if whose == "intended"} == {Y}
+    # What remains are defaults of which the intended reading is a special case: 净利润 beside 净利润（扣非）.
+    assert counts["default", N] / sum(n for (whose, _), n in counts.items() if whose == "default") > 0.9
 
 
 @pytest.mark.conformance
