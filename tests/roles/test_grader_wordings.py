@@ -1,0 +1,54 @@
+"""Wordings of many hands: what models say around the value, one row each, and what each wording commits to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fiqkit.records import Interpretation
+from fiqkit.roles.grader import grade_answer
+from fiqkit.roles.interfaces import Gold
+
+# question; intended answer and its period; default answer and its period
+CASES = {
+    "income": (
+        "What was Acme Corp's operating income?",
+        ("$46.75B", "Year ended December 31, 2023"),
+        ("$62.87B", "Year ended December 31, 2023"),
+    ),
+    "profit": ("甲公司的净利润是多少？", ("68.41亿元", "2024年度"), ("85.68亿元", "2024年度")),
+    "loss": ("甲公司的净利润是多少？", ("-5.76亿元", "2022年度"), ("-15.52亿元", "2022年度")),
+    "growth": (
+        "What was Acme Corp's net income growth rate?",
+        ("-42.3%", "2023 vs 2022 (annual)"),
+        ("17.1%", "2023 vs 2022 (annual)"),
+    ),
+    "decline": (
+        "What was Acme Corp's earnings decline rate?",
+        ("-42.3%", "2023 vs 2022 (annual)"),
+        ("17.1%", "2023 vs 2022 (annual)"),
+    ),
+    "retail": (
+        "What were Acme Stores' net sales?",
+        ("$30.60B", "fiscal year ended February 3, 2024"),
+        ("$28.33B", "fiscal year ended January 28, 2023"),
+    ),
+    "undated": ("甲公司的净利润是多少？", ("68.41亿元", "报告期"), ("85.68亿元", "报告期")),
+    "par": ("What was Acme Corp's par value per share (in dollars)?", ("1", None), ("5", None)),
+    "vint": ("What was Acme's revenue?", ("$3,452.1 million", "fiscal 2019"), ("$3,390.0 million", "fiscal 2019")),
+    "eps": ("What were Acme's earnings per share?", ("$2.31", "2023"), ("$2.35", "2023")),
+    "margin": ("What was Acme's gross margin?", ("44.1%", "fiscal 2023"), ("45.6%", "fiscal 2023")),
+    "shares": ("How many shares?", ("46.2 million shares", "2023"), ("48.0 million shares", "2023")),
+    "rev": ("甲公司的营业收入是多少？", ("1,234.56万元", "2023年度"), ("2,345.67万元", "2023年度")),
+}
+ROWS = (Path(__file__).parent / "grader_wordings.tsv").read_text(encoding="utf-8").splitlines()
+WORDINGS = [row.split("\t") for row in ROWS if not row.startswith("#")]
+
+
+@pytest.mark.parametrize(("case", "outcome", "answer"), WORDINGS)
+def test_wording(case: str, outcome: str, answer: str) -> None:
+    question, *golds = CASES[case]
+    intended, default = (Gold(value, Interpretation(period=period)) for value, period in golds)
+    verdict = grade_answer(question, intended, default, answer.replace("\\n", "\n"), "en")
+    assert verdict.outcome == outcome, verdict.why
