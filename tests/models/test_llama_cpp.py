@@ -24,6 +24,7 @@ from fiqkit.models.gbnf import matches
 from fiqkit.models.grammars import request_grammar
 from fiqkit.models.llama_batch import common_prefix, log_probability
 from fiqkit.models.llama_cpp import LlamaCppEngine
+from fiqkit.models.llama_native import Sampler
 from fiqkit.models.structured import breach
 from fiqkit.models.weights import locate
 
@@ -170,6 +171,22 @@ def test_log_probability_is_of_the_whole_vocabulary() -> None:
     logits = np.array([1.0, 2.0, 1000.0, 999.0], np.float32)
     assert log_probability(logits, 2) == pytest.approx(-np.log1p(np.exp(-1)))
     assert log_probability(logits, 0) == pytest.approx(-999.3132617)
+
+
+def test_constrained_draws_have_the_restricted_distribution(engine: LlamaCppEngine) -> None:
+    """Tokens that the grammar forbids are likelier here; what is left must keep its odds, here e to 1."""
+    model = engine._model
+    (first,), (second,) = model.tokenize("a"), model.tokenize("b")
+    logits = np.full(model.n_vocab, -30.0, np.float32)
+    logits[model.tokenize(" and of to in is for")] = 2.0
+    logits[first], logits[second] = 1.0, 0.0
+    drawn = []
+    for seed in range(300):
+        sampler = Sampler(model, Sampling(temperature=1.0, seed=seed), 'root ::= "a" | "b"', "root")
+        drawn.append(sampler.draw(logits, constrained=True))
+        sampler.free()
+    assert set(drawn) == {first, second}
+    assert drawn.count(first) / 300 == pytest.approx(np.e / (np.e + 1), abs=0.09)
 
 
 # --- many at once ---
