@@ -11,8 +11,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fiqkit.probe.category import MOST_SHUFFLES, Decoders, Decoding, pair_decoders, rest_decoders, size_matched
-from fiqkit.probe.direction import DirectionFit, Profile
+from fiqkit.probe.category import (
+    SHUFFLES,
+    SHUFFLES_OF_EACH,
+    Decoders,
+    Decoding,
+    pair_decoders,
+    rest_decoders,
+    size_matched,
+)
+from fiqkit.probe.direction import DirectionFit, Profile, products
 from fiqkit.probe.folds import Floats, Ints
 from fiqkit.probe.items import Items, Source
 from fiqkit.probe.ridge import gram
@@ -51,7 +59,7 @@ class Findings:
 
 def permutations_for(points: int) -> int:
     """Enough sign flips for Holm over this many layers to be able to reach .05."""
-    return max(1000, 40 * points)
+    return max(1000, 25 * points)
 
 
 def analyse(
@@ -66,11 +74,11 @@ def analyse(
     """Run the analyses. Not `thorough`: without transfer, leaky folds and size-matched samples."""
     points = list(range(source.points)) if points is None else list(points)
     draws = permutations or permutations_for(len(points))
-    shuffles = min(draws, MOST_SHUFFLES)
+    shuffles = min(draws, SHUFFLES)
     folds = items.folds
     fits = {name: DirectionFit(folds, folds, items.clusters, draws, items.seed) for name in CONTRASTS}
     pair = pair_decoders(items, folds, shuffles)
-    decoders = {"pair": pair, "rest": rest_decoders(items, shuffles)}
+    decoders = {"pair": pair, "rest": rest_decoders(items, min(draws, SHUFFLES_OF_EACH))}
     languages = _languages(items) if thorough else None
     if languages is not None:
         fits["language"] = DirectionFit(languages, folds, items.clusters, 0, items.seed)
@@ -83,9 +91,10 @@ def analyse(
         states = source.layer(point)
         for name, (a, b) in CONTRASTS.items():
             others = {c: s for c, s in states.items() if c not in (a, b)} if name == "ambiguity" else None
-            fits[name].see(states[a], states[b], others)
-        if languages is not None:
-            fits["language"].see(states["plain"], states["context"])
+            layer = products(states[a], states[b], others)
+            fits[name].see(layer)
+            if name == "ambiguity" and languages is not None:
+                fits["language"].see(layer)
         kernel = gram(states["plain"])
         for decoder in (*decoders.values(), *samples):
             decoder.see(kernel)

@@ -12,7 +12,8 @@ from fiqkit.probe.folds import Floats, Ints, block_permutations, p_value
 from fiqkit.probe.items import Items, Source
 from fiqkit.probe.ridge import NestedRidge, accuracy, auroc
 
-MOST_SHUFFLES = 500  # label sets that a decoder is refitted on; p is then resolved to .002
+SHUFFLES = 500  # label sets that the decoder of the pair is refitted on; p is then resolved to .002
+SHUFFLES_OF_EACH = 200  # the same for each category against the rest
 FEWEST = 4  # items that a category must have, in at least two folds, to be decoded against the rest
 DRAWS = 20  # size-matched samples
 
@@ -60,8 +61,7 @@ class Decoders:
         self.rows = rows
         self.names = list(targets)
         self.outer = outer[rows]
-        clusters = [items.clusters[i] for i in rows]
-        moved = block_permutations(clusters, shuffles, items.seed)
+        moved = block_permutations(np.asarray(items.clusters)[rows].tolist(), shuffles, items.seed)
         self.columns = {
             name: np.concatenate([y[None], y[moved]]).T if shuffles else y[:, None] for name, y in targets.items()
         }

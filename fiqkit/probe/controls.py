@@ -69,7 +69,8 @@ def paraphrase(items: Items, states: Findings) -> Numbers:
 def features_only(items: Items, states: Findings, other: Findings) -> Numbers:
     """A source without a model (words, lengths) on the same folds, and what the states hold beyond it."""
     gain = states.pair.right.astype(float) - other.pair.right
-    weights = company_weights([items.clusters[i] for i in items.in_pair], BOOTSTRAPS, items.seed)
+    clusters = np.asarray(items.clusters)[items.in_pair].tolist()
+    weights = company_weights(clusters, BOOTSTRAPS, items.seed)
     resampled = weights @ gain / weights.sum(axis=1)
     return {
         "accuracy": other.pair.accuracy,
@@ -78,7 +79,7 @@ def features_only(items: Items, states: Findings, other: Findings) -> Numbers:
         "one_vs_rest": {name: decoding.auroc for name, decoding in other.rest.items()},
         "states_minus_this": float(gain.mean()),
         "states_minus_this_band": [float(v) for v in np.percentile(resampled, [2.5, 97.5])],
-        "p_states_better": sign_flip_p(gain, [items.clusters[i] for i in items.in_pair], FLIPS, items.seed),
+        "p_states_better": sign_flip_p(gain, clusters, FLIPS, items.seed),
         "direction_auroc": contrast(items, other.contrasts["ambiguity"])["auroc"],
     }
 

@@ -48,6 +48,18 @@ class Profile:
     gap: Floats
 
 
+def products(a: Floats, b: Floats, others: Mapping[str, Floats] | None = None) -> dict[str, Floats]:
+    """All that the fits need of a layer: by prompt, states times the differences d, (n, n).
+
+    Args:
+        a, b: states under A and under B, each (n, width).
+        others: states under prompts that are only projected.
+    """
+    difference, middle = a - b, (a.mean(axis=0) + b.mean(axis=0)) / 2
+    # Large means are taken off first, so that single precision is enough for the products.
+    return {name: (x - middle) @ difference.T for name, x in {"a": a, "b": b, **(others or {})}.items()}
+
+
 @dataclass
 class DirectionFit:
     """Collects a profile layer by layer. `outer` is the fold to report on, `inner` the fold to pick the layer by."""
@@ -67,12 +79,8 @@ class DirectionFit:
         flips = company_signs(self.clusters, self.permutations, self.seed)
         self._signs = np.concatenate([np.ones((1, len(self.outer)), np.float32), flips])
 
-    def see(self, a: Floats, b: Floats, others: Mapping[str, Floats] | None = None) -> None:
-        """Take in one layer: states under A and under B, each (n, width), and of prompts that are only projected."""
-        difference, middle = a - b, (a.mean(axis=0) + b.mean(axis=0)) / 2
-        prompts = {"a": a, "b": b, **(others or {})}
-        # Large means are taken off first, so that single precision is enough for the products.
-        cross = {name: (states - middle) @ difference.T for name, states in prompts.items()}
+    def see(self, cross: Mapping[str, Floats]) -> None:
+        """Take in one layer, as `products` gives it."""
         between = cross["a"] - cross["b"]
         raw: dict[str, Floats] = {name: np.zeros(len(self.outer)) for name in cross}
         scaled: dict[str, Floats] = {name: np.zeros(len(self.outer)) for name in cross}

@@ -49,13 +49,12 @@ def block_permutations(clusters: Sequence[str], draws: int, seed: int) -> Ints:
 
     Labels of one company resemble one another, so shuffling single items would make chance look too narrow.
     """
-    _, member = np.unique(np.asarray(clusters), return_inverse=True)
-    places = np.argsort(member, kind="stable")
-    blocks = [np.flatnonzero(member == company) for company in range(member.max() + 1)]
+    names, member = np.unique(np.asarray(clusters), return_inverse=True)
     rng = np.random.default_rng(seed)
-    index = np.empty((draws, len(member)), dtype=np.int64)
-    for row in index:
-        row[places] = np.concatenate([rng.permutation(blocks[b]) for b in rng.permutation(len(blocks))])
+    # Sorting by (the company's random number, the item's own) puts whole companies into random order.
+    order = np.argsort(rng.random((draws, len(names)))[:, member] + rng.random((draws, len(member))) * 1e-9, axis=1)
+    index = np.empty_like(order)
+    index[:, np.argsort(member, kind="stable")] = order
     return index
 
 

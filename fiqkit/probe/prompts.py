@@ -33,13 +33,14 @@ class PromptSet:
 
     Attributes:
         partner: item whose context each mismatched prompt carries.
-        same_primary: how many mismatched contexts come from the item's own primary category.
+        same_primary, other_language: how many mismatched contexts share the primary category, or not the language.
         reworded: how many questions had a known form; the others were given a lead-in.
     """
 
     texts: dict[str, list[str]]
     partner: list[int]
     same_primary: int
+    other_language: int
     reworded: int
 
 
@@ -63,6 +64,7 @@ def build_prompts(instances: Sequence[Instance], folds: Ints, count: Count, seed
         },
         partner=partner,
         same_primary=sum(instances[i].primary == instances[j].primary for i, j in enumerate(partner)),
+        other_language=sum(instances[i].language != instances[j].language for i, j in enumerate(partner)),
         reworded=sum(known for _, known in rephrased),
     )
 

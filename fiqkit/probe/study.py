@@ -291,6 +291,7 @@ def _about_prompts(items: Items, prompts: PromptSet, counts: Mapping[str, Sequen
         "neutral_minus_context_tokens": sum(gaps) / len(gaps),
         "neutral_off_by_more_than_two": sum(abs(gap) > 2 for gap in gaps),
         "mismatched_from_same_category": prompts.same_primary,
+        "mismatched_in_another_language": prompts.other_language,
         "paraphrases_of_unknown_form": len(items) - prompts.reworded,
     }
 
