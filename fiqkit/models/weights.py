@@ -167,7 +167,7 @@ def _convert(card: Card, gguf: Path, target: Path) -> None:
     try:
         tokenizer = AutoTokenizer.from_pretrained(where, gguf_file=name, local_files_only=True)
         model = AutoModelForCausalLM.from_pretrained(where, gguf_file=name, dtype=torch.float32, local_files_only=True)
-    except (ValueError, KeyError, OSError) as error:
+    except (ValueError, KeyError, OSError, ImportError) as error:
         raise UserError(f"{card.name}: transformers cannot read {gguf}: {_first_line(error)}") from None
     # The loader leaves marks of the quantised file, which would make the saved copy look quantised.
     vars(model).update(hf_quantizer=None, is_quantized=False)
