@@ -1,4 +1,4 @@
-"""Is the engine the bottleneck? Tokens per second through the scheduler beside the same requests straight into the engine.
+"""Is the engine the bottleneck? Tokens per second through the scheduler, and straight into the same engine.
 
     python benchmarks/saturation.py                                  # llama.cpp, the embedded model
     python benchmarks/saturation.py --model DIR --engine vllm        # in an environment that has vLLM
