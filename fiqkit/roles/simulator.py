@@ -27,6 +27,9 @@ from fiqkit.roles.years import Year
 _LEVEL = {"attribution": "scope"}
 
 
+_CLAUSE_END = re.compile(r"[;；。，]\s*|(?<=[a-z)])\.\s+|(?<=\D),\s+")
+
+
 class Part(Enum):
     """What the view makes of one part of a question."""
 
@@ -82,8 +85,10 @@ class FreeFormSimulator:
 
     async def reply(self, question: str, view: UserView) -> str:
         """A clause of C in its own words, or one of `REPLIES`."""
-        reply = reply_to(question, view)
-        return (_clause_for(question, view) or reply) if reply == UNKNOWN else reply
+        asked = Question.of(question)
+        if asked.names_value() or not (asked.is_open or asked.offers_alternatives):
+            return reply_to(question, view)
+        return _clause_about(asked, view) or UNKNOWN
 
     def describe(self) -> Mapping[str, Any]:
         """What the run's manifest records."""
@@ -159,7 +164,7 @@ def _judge_mark(mark: Mark, known: Knowledge) -> Part:
 
 
 def _qualifies_another_measure(mark: Mark, known: Knowledge) -> bool:
-    """ "GAAP" of a default "GAAP net income" does not make an intended "diluted EPS" non-GAAP."""
+    """Whether it only says how the default's measure is taken: "GAAP net income" makes no "diluted EPS" non-GAAP."""
     intended, default = (reading.values.get("measure", frozenset()) for reading in (known.intended, known.default))
     return mark.dimension in ("adjustment", "dilution", "operations") and bool(intended and default - intended)
 
@@ -213,11 +218,10 @@ def _part(holds: bool) -> Part:
     return Part.HOLDS if holds else Part.CONTRADICTED
 
 
-def _clause_for(question: str, view: UserView) -> str | None:
+def _clause_about(asked: Question, view: UserView) -> str | None:
     """The clauses of C about the categories that the question touches; None when C has none or they state a value."""
-    asked = Question.of(question)
     touched = {mark.category for mark in asked.marks} | ({lexicon.TEMPORAL} if asked.years else set())
-    clauses = [c for c in re.split(r"[;；。]\s*|(?<=[a-z)])\.\s+|(?<=\D),\s+|，", view.context) if c.strip()]
-    said = [clause.strip(" .") for clause in clauses if touched & read_text(clause).categories]
+    clauses = (clause.strip(" .") for clause in _CLAUSE_END.split(view.context))
+    said = [clause for clause in clauses if clause and touched & read_text(clause).categories]
     text = "; ".join(said) if view.language == "en" else "；".join(said)
     return text if text and not Question.of(text).names_value() else None
