@@ -25,7 +25,8 @@ class Card:
         name: how `--agent` and the others call it.
         engine: a key of `fiqkit.models.ENGINES`.
         weights: where the weights are: `package:MODULE/FILE` (inside an installed package), `hf:OWNER/REPO` or
-            `hf:OWNER/REPO/FILE.gguf` (in the Hugging Face cache), `http://…/v1` (a server), or a path.
+            `hf:OWNER/REPO/FILE.gguf` (in the Hugging Face cache), `http://…/v1` (a server), or a path, which in a file
+            of cards is relative to that file.
         model: the name that a server knows the model by.
         context: tokens that one request's prompt and reply may hold together.
         parameters: billions of parameters.
@@ -60,6 +61,7 @@ class Card:
     source: str = ""
 
 
+_SCHEMES = ("package:", "hf:", "http:", "https:")
 _FIELDS = {entry.name: entry for entry in fields(Card) if entry.name not in ("name", "source")}
 _KINDS: dict[str, tuple[type, ...]] = {
     "str": (str,),
@@ -109,6 +111,8 @@ def _card(name: str, table: Any, path: Path) -> Card:
     if table.get("context", 1) < 1:
         raise UserError(f"{where}: context must be at least 1, found {table['context']}")
     values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+    if not values["weights"].startswith(_SCHEMES):
+        values["weights"] = str(path.parent / Path(values["weights"]).expanduser())
     return Card(name=name, source=str(path), **values)
 
 

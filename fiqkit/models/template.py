@@ -41,7 +41,7 @@ class ChatTemplate:
 
     def __init__(self, name: str, source: str | None, specials: Mapping[str, str]) -> None:
         if not source:
-            raise UserError(f"{name}: the model has no chat template; use an instruct model or send prompt_ids")
+            raise UserError(f"{name}: the model has no chat template; use its instruct version")
         self.name = name
         self.source = source
         self._specials = dict(specials)

@@ -85,7 +85,7 @@ class TransformersEngine:
         if context > longest:
             raise UserError(f"{card.name}: a context of {context} tokens was asked of a model made for {longest}")
         if not tokenizer.chat_template:
-            raise UserError(f"{card.name}: the model has no chat template; use an instruct model or send prompt_ids")
+            raise UserError(f"{card.name}: the model has no chat template; use its instruct version")
         self.name = card.name
         self.context = context or min(longest, 8192)
         self.can = Capabilities(

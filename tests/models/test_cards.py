@@ -63,6 +63,15 @@ def test_own_cards_add_and_replace(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         find_card("qwen3-4b", tmp_path / "none.toml")
 
 
+def test_a_path_is_relative_to_the_file_of_cards(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        "".join(f"[{n}]\nengine = 'llama_cpp'\nweights = '{w}'\n" for n, w in (("a", "m/x.gguf"), ("b", "/y.gguf")))
+    )
+    assert would_be(find_card("a", path)) == tmp_path / "m" / "x.gguf"
+    assert would_be(find_card("b", path)) == Path("/y.gguf")
+
+
 def test_names_that_are_no_cards(tmp_path: Path) -> None:
     assert find_card("/models/big.gguf").engine == "llama_cpp"
     assert find_card(str(tmp_path)).engine == "transformers"
