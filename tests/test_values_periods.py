@@ -57,6 +57,9 @@ def test_no_period(text: str) -> None:
         ("Year-over-year change from 2021 to 2022", {2022}),
         ("grew 17% year over year in 2023", {2023}),
         ("较2022年增长，2023年", {2023}),
+        ("the 10-K filed on March 15, 2024, for fiscal 2023", {2023}),
+        ("as of my last update in October 2024, fiscal 2023", {2023}),
+        ("2024年3月30日披露的2023年年度报告", {2023}),
         ("Fiscal year 2024 (year ended June 30, 2024) vs fiscal year 2023", {2024}),
     ],
 )

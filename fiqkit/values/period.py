@@ -44,6 +44,13 @@ _COMPARED = re.compile(
     r"(?:the\s+)?(?:(?:prior|previous|same|full|period|of|in|fiscal|calendar|year|years|ended|quarter|FY|上年|同期)\s*){0,4}\(?$",
     re.IGNORECASE,
 )
+# The date of a document or of someone's knowledge is no period either.
+_DATED_BEFORE = re.compile(
+    r"\b(?:filed|dated|published|released|issued|updated?|announced|submitted|accessed|cut-?off|knowledge)"
+    r"(?:\s+(?:with\s+the\s+SEC|on|in|of|as\s+of|is|date))*\s*:?\s*$",
+    re.IGNORECASE,
+)
+_DATED_AFTER = re.compile(r"\s?(?:披露|发布|公告|公布|更新|提交)")
 _JOINED = re.compile(
     r"^\s*(?:年?度?|[(（,，:\s]|the|of|in|for|fiscal|year|ended|ending|full|第|之|-|/){0,8}$", re.IGNORECASE
 )
@@ -75,7 +82,7 @@ class Period:
         years: the years by which it may be called; a year that ends in January or February goes by either one. Empty
             when only a part is named ("the third quarter").
         part: "FY", "Q1" to "Q4", "H1", "H2", "9M", "3M", "TTM"; None when a bare year is named.
-        compared: the text names it only to compare with ("up from 2022").
+        compared: the text names it only to compare with ("up from 2022"), or as the date of a document.
         span, text: where it stands and how it is written.
     """
 
@@ -124,8 +131,9 @@ def _read(match: re.Match[str], text: str) -> Period:
         years, part = frozenset((2000 + int(groups["short_year"]),)), _part(groups["short_part"] or "")
     else:
         years = _years(match, groups)
-    compared = bool(_COMPARED.search(text[max(0, start - 60) : start]))
-    return Period(years, part, compared, (start, end), match.group())
+    before = text[max(0, start - 60) : start]
+    aside = _COMPARED.search(before) or _DATED_BEFORE.search(before) or _DATED_AFTER.match(text, end)
+    return Period(years, part, bool(aside), (start, end), match.group())
 
 
 def _years(match: re.Match[str], groups: dict[str, str | None]) -> frozenset[int]:
