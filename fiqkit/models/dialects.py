@@ -6,10 +6,13 @@ checked all the same.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from fiqkit.models.engine import Request
 
 Fields = dict[str, Any]
 
@@ -24,16 +27,26 @@ def _json_object(schema: Mapping[str, Any]) -> Fields:
     return {"response_format": {"type": "json_object", "schema": schema}}
 
 
+def _inside(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema as the one property `reply` of an object, for servers whose schemas must be objects."""
+    return {"type": "object", "properties": {"reply": schema}, "required": ["reply"], "additionalProperties": False}
+
+
 def _choice_object(choices: tuple[str, ...]) -> Fields:
-    """Choices for a server that knows schemas only, whose root must be an object."""
-    return _json_schema(
-        {
-            "type": "object",
-            "properties": {"choice": {"type": "string", "enum": list(choices)}},
-            "required": ["choice"],
-            "additionalProperties": False,
-        }
-    )
+    return _json_schema(_inside({"type": "string", "enum": list(choices)}))
+
+
+def _schema_object(schema: Mapping[str, Any]) -> Fields:
+    return _json_schema(schema if schema.get("type") == "object" else _inside(schema))
+
+
+def unwrap(text: str) -> str:
+    """What is inside {"reply": …}; the text as it is where it is no such object, for the check to refuse."""
+    try:
+        value = json.loads(text)["reply"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return text
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def choice_grammar(choices: tuple[str, ...]) -> str:
@@ -56,7 +69,8 @@ class Dialect:
     Attributes:
         schema, choices, grammar, thinking: the request fields for a constraint or a thinking mode; None where it has
             no such thing.
-        wraps_choice: a choice comes back inside {"choice": …}.
+        wraps_choice: a choice comes back inside {"reply": …}.
+        wraps_union: so does what satisfies a schema that is not itself an object's.
         max_tokens: name of the field that bounds the reply.
         token_ids: it can return the token ids of prompt and reply.
     """
@@ -66,8 +80,15 @@ class Dialect:
     grammar: Callable[[str], Fields] | None = None
     thinking: Callable[[bool], Fields] | None = None
     wraps_choice: bool = True
+    wraps_union: bool = False
     max_tokens: str = "max_tokens"
     token_ids: bool = False
+
+    def wraps(self, request: Request) -> bool:
+        """Whether the reply to this request comes inside an object."""
+        if request.schema is not None:
+            return self.wraps_union and request.schema.get("type") != "object"
+        return self.wraps_choice and request.choices is not None
 
 
 def _gbnf_dialect(schema: Callable[[Mapping[str, Any]], Fields], thinking: Callable[[bool], Fields] | None) -> Dialect:
@@ -90,7 +111,7 @@ DIALECTS: dict[str, Dialect] = {
     ),
     "llama.cpp": _gbnf_dialect(_json_schema, _template_thinking),
     "llama-cpp-python": _gbnf_dialect(_json_object, None),
-    "openai": Dialect(max_tokens="max_completion_tokens"),
+    "openai": Dialect(schema=_schema_object, wraps_union=True, max_tokens="max_completion_tokens"),
     "generic": Dialect(),
 }
 

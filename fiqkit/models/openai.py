@@ -18,7 +18,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from fiqkit.errors import UserError
 from fiqkit.models.cards import Card
-from fiqkit.models.dialects import DIALECTS, Dialect
+from fiqkit.models.dialects import DIALECTS, Dialect, unwrap
 from fiqkit.models.engine import Capabilities, Completion, EngineError, Message, Request
 from fiqkit.models.faults import Fault, Patience
 from fiqkit.models.pace import Pace
@@ -311,8 +311,8 @@ def read_reply(reply: Any, request: Request, dialect: Dialect) -> Completion:
         raise Fault("empty", "the reply holds no text and counts no token")
     finish = FINISH[reason]
     if finish == "stop":
-        if request.choices is not None and dialect.wraps_choice:
-            text = _unwrapped(text)
+        if dialect.wraps(request):
+            text = unwrap(text)
         if wrong := breach(request, text):
             raise Fault("invalid_output", f"the reply is {wrong}")
     return Completion(
@@ -325,14 +325,6 @@ def read_reply(reply: Any, request: Request, dialect: Dialect) -> Completion:
         prompt_tokens=counts[0],
         output_tokens=counts[1],
     )
-
-
-def _unwrapped(text: str) -> str:
-    """The choice inside {"choice": …}; the text as it is where it is no such object, for the check to refuse."""
-    try:
-        return str(json.loads(text)["choice"])
-    except (ValueError, KeyError, TypeError):
-        return text
 
 
 def _logprobs(value: Any) -> tuple[float, ...]:

@@ -68,7 +68,7 @@ class FaultyServer:
         rate: float = 0.0,
         kinds: tuple[str, ...] = tuple(FAULTS),
         seed: int = 0,
-        model: str = "echo",
+        model: str | tuple[str, ...] = "echo",
         owned_by: str = "nobody",
         reply: Callable[[Mapping[str, Any]], str] = echo,
         seconds: float = 0.0,
@@ -76,7 +76,8 @@ class FaultyServer:
         retry_after: float = 0.02,
         port: int = 0,
     ) -> None:
-        self.rate, self.kinds, self.seed, self.model, self.owned_by = rate, kinds, seed, model, owned_by
+        self.rate, self.kinds, self.seed, self.owned_by = rate, kinds, seed, owned_by
+        self.models = (model,) if isinstance(model, str) else model
         self.reply, self.seconds, self.retry_after = reply, seconds, retry_after
         self.injected: Counter[str] = Counter()
         self.bodies: list[dict[str, Any]] = []
@@ -103,7 +104,7 @@ class FaultyServer:
         await self._runner.cleanup()
 
     async def _models(self, _: web.Request) -> web.Response:
-        return web.json_response({"object": "list", "data": [{"id": self.model, "owned_by": self.owned_by}]})
+        return web.json_response({"data": [{"id": name, "owned_by": self.owned_by} for name in self.models]})
 
     async def _complete(self, request: web.Request) -> web.StreamResponse:
         raw = await request.read()
@@ -157,7 +158,6 @@ class FaultyServer:
     def _completion(self, text: str) -> dict[str, Any]:
         words = max(1, len(text.split()))
         return {
-            "model": self.model,
             "choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
             "usage": {"prompt_tokens": 10, "completion_tokens": words, "total_tokens": 10 + words},
         }

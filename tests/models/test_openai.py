@@ -230,18 +230,29 @@ def test_request_fields_by_dialect() -> None:
     }
     llama = {"/v1/models": models("m", owned_by="llamacpp"), "/v1/chat/completions": completion("no")}
     assert sent(llama, choices)["grammar"] == 'root ::= "yes" | "no"'
-    openai = {"/v1/models": models("m", owned_by="openai"), "/v1/chat/completions": completion('{"choice": "no"}')}
+    openai = {"/v1/models": models("m", owned_by="openai"), "/v1/chat/completions": completion('{"reply": "no"}')}
     body = sent(openai, choices, extra={"temperature": None, "reasoning_effort": "low"})
     assert body["max_completion_tokens"] == 9
-    assert body["response_format"]["json_schema"]["schema"]["properties"]["choice"]["enum"] == ["yes", "no"]
+    assert body["response_format"]["json_schema"]["schema"]["properties"]["reply"]["enum"] == ["yes", "no"]
     assert body["reasoning_effort"] == "low"
     assert not {"max_tokens", "temperature", "chat_template_kwargs"} & set(body)
 
 
 def test_choice_comes_out_of_its_wrapping() -> None:
     request = Request(messages=ASK.messages, choices=("是", "否"))
-    found, _, _ = through({"/v1/models": models("m"), "/v1/chat/completions": completion('{"choice": "否"}')}, request)
+    found, _, _ = through({"/v1/models": models("m"), "/v1/chat/completions": completion('{"reply": "否"}')}, request)
     assert found.text == "否"
+
+
+def test_a_schema_that_is_no_object_is_wrapped_where_it_must_be() -> None:
+    union = {"anyOf": [SCHEMA, {"type": "object", "properties": {"b": {"const": 1}}, "required": ["b"]}]}
+    routes = {
+        "/v1/models": models("m", owned_by="openai"),
+        "/v1/chat/completions": completion('{"reply": {"a": "数"}}'),
+    }
+    found, asked, _ = through(routes, Request(messages=ASK.messages, schema=union))
+    assert asked[-1][1]["response_format"]["json_schema"]["schema"]["properties"] == {"reply": union}
+    assert json.loads(found.text) == {"a": "数"}
 
 
 def test_prompt_ids_go_to_completions_as_they_are() -> None:

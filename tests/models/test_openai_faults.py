@@ -10,7 +10,7 @@ from fiqkit.models.engine import Completion, EngineError, Request, Sampling
 from fiqkit.models.faults import Patience
 from fiqkit.models.openai import OpenAIEngine
 
-QUICK = Patience(attempts=12, asks=6, first=0.001, most=0.01, timeout=1.0)
+QUICK = Patience(attempts=16, asks=16, first=0.001, most=0.01, timeout=1.0)
 SCHEMA = {
     "type": "object",
     "properties": {"verdict": {"type": "string", "enum": ["yes", "no", "i_dont_know"]}, "why": {"type": "string"}},
