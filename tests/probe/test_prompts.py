@@ -44,7 +44,7 @@ def test_every_context_is_lent_once_to_another_company_within_the_fold() -> None
     partner = derangement(ITEMS.instances, ITEMS.folds, seed=0)
     assert sorted(partner) == list(range(len(ITEMS)))
     languages = [(ITEMS.instances[i].language, ITEMS.instances[j].language) for i, j in enumerate(partner)]
-    assert sum(one != other for one, other in languages) <= 4  # where a fold's companies leave no other way
+    assert sum(one != other for one, other in languages) <= len(ITEMS) / 5  # where a fold's companies leave no other way
     for item, lender in enumerate(partner):
         one, other = ITEMS.instances[item], ITEMS.instances[lender]
         assert one.cluster != other.cluster and ITEMS.folds[item] == ITEMS.folds[lender]
