@@ -31,8 +31,8 @@ _PATTERN = re.compile(
       | 第?[一二三四1-4]季度?(?!报)|[一三]季度?报|前三季度|上半年|下半年|半年[度报]|中报
       | \b(?:trailing|last)[\s-]+(?:twelve|12)[\s-]+months?\b|\bTTM\b|\bLTM\b|滚动十二个月|近十二个月
       )
-    | (?P<annual>\bfull[\s-]+(?:fiscal[\s-]+)?year\b|\b(?:fiscal|calendar)\s+year\b|\bannual\b
-        |\byear\s+end(?:ed|ing)\b|全年|年度|年报)
+    | (?P<annual>\bfull[\s-]+(?:fiscal[\s-]+)?year\b|\b(?:fiscal|calendar)\s+year\b|\bannual\b(?!\s+(?:report|filing))
+        |\byear\s+end(?:ed|ing)\b|全年|年度(?!报告))
     """,
     re.IGNORECASE | re.VERBOSE,
 )

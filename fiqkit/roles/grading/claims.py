@@ -80,6 +80,7 @@ _STATED = re.compile(
     r"(?:\b(?:is|was|were|of|about|approximately|roughly|at|by|to|reached|totall?ed|answer)|[:：=≈~|$]|[为是约达])\s*$",
     re.IGNORECASE,
 )
+_CLOSES = re.compile(r"\s*(?:[。;；\n]|\.(?=\s|$)|$)")
 _FINAL = re.compile(
     r"(?:\bfinal\s+answer|\bthe\s+answer\s+is|\banswer\s*:|\bboxed|\btherefore\b|\bthus\b|\bin\s+(?:summary|conclusion)|\btotal\s*[:：]|合计|总计|"
     r"最终答案|答案[:：是为]|因此|综上|所以|故)",
@@ -175,9 +176,14 @@ def _part(text: str, value: Value, sentence: _Sentence, left: int) -> Part:
 
 
 def _is_stated(text: str, value: Value, before: str) -> bool:
-    """Whether a bare number is put forward as a value: it fills its line, has a scale, or follows "is", "为", "="."""
+    """Whether a bare number is put forward as a value.
+
+    It fills its line, has a scale, follows "is", "为" or "=", or has decimals or separators and closes its sentence.
+    """
     start, end = value.span
     line = text[max(0, start - 40) : start].rpartition("\n")[2] + text[end : end + 40].partition("\n")[0]
+    if any(mark in value.text for mark in ".,") and _CLOSES.match(text, end):
+        return True
     return len(line.strip()) <= 3 or value.scale != 1 or bool(_STATED.search(before))
 
 
