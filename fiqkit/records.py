@@ -399,12 +399,20 @@ def parse_passage(row: Mapping[str, Any], where: str) -> Passage:
     return Passage(
         passage_id=_text(row, "passage_id", where),
         text=_text(row, text_field, where),
-        form=row.get("form") or row.get("filing_type"),
+        form=_text_or_none(row, "form", where) or _text_or_none(row, "filing_type", where),
         filed=filed,
         period=period,
         language=language,
-        **{name: row.get(name) or None for name in ("company", "ticker", "source")},
+        **{name: _text_or_none(row, name, where) for name in ("company", "ticker", "source")},
     )
+
+
+def _text_or_none(row: Mapping[str, Any], name: str, where: str) -> str | None:
+    """A text that may be left out; a number would have lost its leading zeros (ticker 538 for 000538)."""
+    value = row.get(name)
+    if value is not None and not isinstance(value, str):
+        raise UserError(f"{where}: field {name!r} is {value!r:.40}; a string is needed, or leave it out")
+    return value or None
 
 
 def passage_row(passage: Passage) -> dict[str, Any]:

@@ -249,3 +249,23 @@ def test_import_and_chinese_search_load_no_heavy_library(lexical_index: Path) ->
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ('{"passage_id": "a", "text": "x", "ticker": 538}', "1: field 'ticker' is 538"),
+        ('{"passage_id": "a", "text": "x", "company": ["q"]}', "1: field 'company' is"),
+        ('{"passage_id": "a"}', "1: field 'text' is missing"),
+        ('{"passage_id": "a", "text": "x", "language": "de"}', "1: language 'de'"),
+        ('{"passage_id": "a", "text": "\\ud800"}', "1: not valid JSON"),
+        ("", "no passages"),
+    ],
+)
+def test_a_bad_passages_file_is_one_line_that_names_the_place(tmp_path: Path, row: str, message: str) -> None:
+    from fiqkit.records import read_passages
+
+    path = tmp_path / "p.jsonl"
+    path.write_text(row + "\n", encoding="utf-8")
+    with pytest.raises(UserError, match=message):
+        build(read_passages(path), tmp_path / "i", embedder_name="none")
