@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fiqkit.values import find, find_periods, mentions, same
@@ -42,6 +42,7 @@ AROUND = (
 numbers = st.decimals(min_value="0.01", max_value="99999", places=2, allow_nan=False)
 
 
+@settings(deadline=None)
 @given(numbers, st.sampled_from(sorted(AMOUNTS)), st.booleans(), st.sampled_from(AROUND))
 def test_an_amount_is_found_again(number: object, notation: str, grouped: bool, around: str) -> None:
     written = notation.format(n=format(number, "," if grouped else ""))
@@ -50,6 +51,7 @@ def test_an_amount_is_found_again(number: object, notation: str, grouped: bool, 
     assert abs(value.number - float(str(number)) * AMOUNTS[notation]) <= 1e-9 * value.number
 
 
+@settings(deadline=None)
 @given(numbers, st.sampled_from(RATES), st.sampled_from(("", *MINUS)), st.sampled_from(AROUND))
 def test_a_rate_keeps_its_sign(number: object, notation: str, minus: str, around: str) -> None:
     (value,) = find(around.format(v=minus + notation.format(n=number)))
@@ -57,6 +59,7 @@ def test_a_rate_keeps_its_sign(number: object, notation: str, minus: str, around
     assert value.number == (-1 if minus else 1) * float(str(number))
 
 
+@settings(deadline=None)
 @given(numbers, st.sampled_from(sorted(AMOUNTS)), st.sampled_from(sorted(AMOUNTS)))
 def test_same_is_reflexive_and_mentions_follows(number: object, one: str, other: str) -> None:
     (a,), (b,) = find(one.format(n=number)), find(other.format(n=number))
@@ -64,6 +67,7 @@ def test_same_is_reflexive_and_mentions_follows(number: object, one: str, other:
     assert not same(a, b) or mentions(a.text, b)
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="0123456789.,%$¥()-−–亿万千百元年月日第一二三四十 \nabmkQFYto负降至", max_size=60))
 @example("$(")
 @example("()%" * 3)
@@ -78,6 +82,7 @@ def test_no_text_is_too_odd(text: str) -> None:
     assert all(0 <= p.span[0] < p.span[1] <= len(text) for p in find_periods(text))
 
 
+@settings(deadline=None)
 @given(st.text(max_size=200))
 def test_any_unicode(text: str) -> None:
     find(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fiqkit.records import Grade, Interpretation, Outcome
@@ -208,6 +208,7 @@ SAME_VALUE = (
 )
 
 
+@settings(deadline=None)
 @given(
     st.sampled_from(SAME_VALUE).flatmap(lambda ways: st.tuples(st.sampled_from(ways), st.sampled_from(ways))),
     st.sampled_from(PHRASES),
