@@ -18,8 +18,9 @@ from fiqkit.errors import UserError
 from fiqkit.metrics.table import MODE_ORDER, mode_rank
 from fiqkit.records import Ending, Episode, Instance, Judgement, Turn, parse_instance, read_jsonl
 from fiqkit.run.manifest import dataset_hash
+from fiqkit.run.rows import AnswerVerdict, QuestionVerdict, Verdict
 from fiqkit.run.scored import RECORDED
-from fiqkit.run.store import AnswerVerdict, QuestionVerdict, Store, Verdict
+from fiqkit.run.store import Store
 from fiqkit.taxonomy import CATEGORIES
 
 MODES = {

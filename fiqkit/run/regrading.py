@@ -12,8 +12,9 @@ from fiqkit.metrics.agreement import agreement, confusion, macro_f1
 from fiqkit.metrics.scored import Scored
 from fiqkit.records import Ending, Episode, Instance
 from fiqkit.roles.interfaces import Grader, Judge
+from fiqkit.run.rows import AnswerVerdict, QuestionVerdict, Verdict
 from fiqkit.run.scored import RECORDED, load_scored, verdict_givers
-from fiqkit.run.store import AnswerVerdict, QuestionVerdict, Store, Verdict
+from fiqkit.run.store import Store
 from fiqkit.run.verdicts import Assessor
 from fiqkit.taxonomy import CATEGORIES
 

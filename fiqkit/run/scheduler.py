@@ -18,7 +18,8 @@ from fiqkit.agent.environment import Environment, World
 from fiqkit.agent.modes import Mode
 from fiqkit.agent.policy import Agent, play
 from fiqkit.records import Episode, Instance
-from fiqkit.run.store import Store, Verdict
+from fiqkit.run.rows import Verdict
+from fiqkit.run.store import Store
 
 Judge = Callable[[Episode, Instance], Awaitable[Sequence[Verdict]]]
 Finished = tuple[Episode, Sequence[Verdict]]

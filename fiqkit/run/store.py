@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,133 +16,22 @@ from typing import Any
 from sqlite_utils import Database
 
 from fiqkit.errors import UserError
-from fiqkit.records import Ending, Episode, Grade, Instance, Judgement, Outcome, Turn, instance_row, parse_instance
+from fiqkit.records import Ending, Episode, Instance, instance_row, parse_instance
+from fiqkit.run.rows import (
+    INSERT_EPISODE,
+    INSERT_TURN,
+    INSERT_VERDICT,
+    SCHEMA,
+    VERSION,
+    Verdict,
+    episode_values,
+    read_episode,
+    read_turn,
+    turn_values,
+    verdict_values,
+)
 
 DEFAULT_STORE = "fiqkit.db"
-_VERSION = 1  # of the tables below; a store of another version is refused
-
-_SCHEMA = """
-CREATE TABLE runs (
-    run TEXT PRIMARY KEY,
-    kind TEXT NOT NULL,          -- run, import or merge
-    status TEXT NOT NULL,        -- running, partial or done
-    created TEXT NOT NULL,
-    finished TEXT,
-    dataset TEXT NOT NULL,       -- hash of the instances, key into instances
-    manifest TEXT NOT NULL       -- JSON: all that is needed to repeat the run
-);
-CREATE TABLE instances (
-    dataset TEXT NOT NULL,
-    instance_id TEXT NOT NULL,
-    language TEXT NOT NULL,
-    primary_category TEXT NOT NULL,
-    categories TEXT NOT NULL,    -- JSON list
-    h0 REAL NOT NULL,
-    cluster TEXT NOT NULL,       -- company key
-    question TEXT NOT NULL,
-    record TEXT NOT NULL,        -- the whole instance, JSON
-    PRIMARY KEY (dataset, instance_id)
-);
-CREATE TABLE episodes (
-    episode INTEGER PRIMARY KEY,
-    run TEXT NOT NULL REFERENCES runs(run),
-    model TEXT NOT NULL,
-    mode TEXT NOT NULL,
-    instance_id TEXT NOT NULL,
-    ending TEXT NOT NULL,
-    answer TEXT,
-    confidence REAL,
-    n_turns INTEGER NOT NULL,
-    n_asks INTEGER NOT NULL,
-    n_searches INTEGER NOT NULL,
-    n_refused INTEGER NOT NULL,
-    prompt_tokens INTEGER NOT NULL,
-    output_tokens INTEGER NOT NULL,
-    seconds REAL NOT NULL,
-    flags TEXT NOT NULL,         -- JSON list
-    error TEXT,
-    opening TEXT NOT NULL,       -- JSON list of the messages before the first turn
-    extra TEXT NOT NULL,         -- JSON object
-    UNIQUE (run, model, mode, instance_id)
-);
-CREATE TABLE turns (
-    episode INTEGER NOT NULL REFERENCES episodes(episode),
-    turn INTEGER NOT NULL,
-    action TEXT NOT NULL,
-    content TEXT NOT NULL,       -- JSON object
-    text TEXT NOT NULL,
-    reasoning TEXT NOT NULL,
-    observation TEXT NOT NULL,
-    refused TEXT,
-    prompt_tokens INTEGER NOT NULL,
-    output_tokens INTEGER NOT NULL,
-    seconds REAL NOT NULL,
-    PRIMARY KEY (episode, turn)
-);
-CREATE TABLE verdicts (
-    episode INTEGER NOT NULL REFERENCES episodes(episode),
-    kind TEXT NOT NULL,          -- answer (a grader's) or question (a judge's)
-    turn INTEGER NOT NULL,       -- the question's turn; -1 for the final answer
-    given_by TEXT NOT NULL,      -- name of the grader or judge
-    outcome TEXT,                -- answer: one of Outcome; null where a recorded grader kept only booleans
-    is_intended INTEGER,         -- answer: 0, 1 or null when unscored
-    is_default INTEGER,
-    value TEXT,
-    also INTEGER,
-    touched TEXT,                -- question: JSON list of categories
-    central TEXT,                -- question: a category, generic, none or unscored
-    flags TEXT NOT NULL,
-    why TEXT NOT NULL,
-    PRIMARY KEY (episode, kind, turn, given_by)
-);
-CREATE INDEX episodes_by_run ON episodes(run, model, mode);
-CREATE INDEX verdicts_by_giver ON verdicts(given_by, kind);
-"""
-
-_EPISODE = "INSERT INTO episodes VALUES (" + ",".join("?" * 19) + ")"
-_TURN = "INSERT INTO turns VALUES (" + ",".join("?" * 11) + ")"
-_VERDICT = "INSERT OR REPLACE INTO verdicts VALUES (" + ",".join("?" * 13) + ")"
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerVerdict:
-    """A verdict on a final answer as the store keeps it; None = unknown to the one who gave it."""
-
-    given_by: str
-    outcome: str | None
-    is_intended: bool | None
-    is_default: bool | None
-    value: str | None = None
-    also: bool = False
-    flags: tuple[str, ...] = ()
-    why: str = ""
-
-    @classmethod
-    def of(cls, given_by: str, grade: Grade) -> AnswerVerdict:
-        """From a grader's verdict."""
-        scored = grade.outcome != Outcome.UNSCORED
-        return cls(
-            given_by,
-            str(grade.outcome),
-            grade.outcome == Outcome.INTENDED if scored else None,
-            grade.outcome == Outcome.DEFAULT if scored else None,
-            grade.value,
-            grade.also,
-            grade.flags,
-            grade.why,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionVerdict:
-    """A verdict on the clarifying question of one turn."""
-
-    given_by: str
-    turn: int
-    judgement: Judgement
-
-
-Verdict = AnswerVerdict | QuestionVerdict
 
 
 class Store:
@@ -176,8 +64,8 @@ class Store:
         version = self.conn.execute("PRAGMA user_version").fetchone()[0]
         empty = not self.db.table_names()
         if version == 0 and empty and create:
-            self.conn.executescript(f"BEGIN;{_SCHEMA}PRAGMA user_version={_VERSION};COMMIT;")
-        elif version != _VERSION:
+            self.conn.executescript(f"BEGIN;{SCHEMA}PRAGMA user_version={VERSION};COMMIT;")
+        elif version != VERSION:
             raise UserError(f"{self.path}: not a run store of this version of fiqkit; name another file with --store")
 
     def close(self) -> None:
@@ -242,19 +130,19 @@ class Store:
         number = self._last_episode
         for episode, given in finished:
             number += 1
-            episodes.append(_episode_values(number, run, episode))
-            turns.extend(_turn_values(number, index, turn) for index, turn in enumerate(episode.turns))
-            verdicts.extend(_verdict_values(number, verdict) for verdict in given)
+            episodes.append(episode_values(number, run, episode))
+            turns.extend(turn_values(number, index, turn) for index, turn in enumerate(episode.turns))
+            verdicts.extend(verdict_values(number, verdict) for verdict in given)
         with transaction(self.conn):
-            self.conn.executemany(_EPISODE, episodes)
-            self.conn.executemany(_TURN, turns)
-            self.conn.executemany(_VERDICT, verdicts)
+            self.conn.executemany(INSERT_EPISODE, episodes)
+            self.conn.executemany(INSERT_TURN, turns)
+            self.conn.executemany(INSERT_VERDICT, verdicts)
         self._last_episode = number
 
     def add_verdicts(self, verdicts: Iterable[tuple[int, Verdict]]) -> None:
         """Add verdicts on (episode number, verdict), replacing those that the same giver gave before."""
         with transaction(self.conn):
-            self.conn.executemany(_VERDICT, (_verdict_values(number, verdict) for number, verdict in verdicts))
+            self.conn.executemany(INSERT_VERDICT, (verdict_values(number, verdict) for number, verdict in verdicts))
 
     # --- reading ----------------------------------------------------------------------------------------------------
 
@@ -311,7 +199,7 @@ class Store:
         wanted = "run=? AND instance_id=coalesce(?, instance_id)"
         for row in self.db.query(f"SELECT * FROM episodes WHERE {wanted} ORDER BY episode", (run, instance_id)):
             found = turns.execute("SELECT * FROM turns WHERE episode=? ORDER BY turn", (row["episode"],))
-            yield row["episode"], _episode(row, tuple(_turn(values) for values in found))
+            yield row["episode"], read_episode(row, tuple(read_turn(values) for values in found))
 
     def verdicts(self, episode: int) -> list[dict[str, Any]]:
         """The verdicts on one episode, the questions' first."""
@@ -342,80 +230,3 @@ class transaction:
             raise UserError(
                 f"the run store cannot be written ({error}); what it held is whole, resume once mended"
             ) from error
-
-
-def _episode_values(number: int, run: str, e: Episode) -> tuple[Any, ...]:
-    return (
-        number,
-        run,
-        e.model,
-        e.mode,
-        e.instance_id,
-        str(e.ending),
-        e.answer,
-        e.confidence,
-        e.extra.get("n_turns", len(e.turns)),
-        e.extra.get("n_asks", e.count("interact")),
-        e.extra.get("n_searches", e.count("search")),
-        sum(t.refused is not None for t in e.turns),
-        sum(t.prompt_tokens for t in e.turns),
-        sum(t.output_tokens for t in e.turns),
-        e.seconds,
-        json.dumps(e.flags),
-        e.error,
-        json.dumps([dict(m) for m in e.opening], ensure_ascii=False),
-        json.dumps(dict(e.extra), ensure_ascii=False),
-    )
-
-
-def _turn_values(number: int, index: int, t: Turn) -> tuple[Any, ...]:
-    return (
-        number,
-        index,
-        t.action,
-        json.dumps(dict(t.content), ensure_ascii=False),
-        t.text,
-        t.reasoning,
-        t.observation,
-        t.refused,
-        t.prompt_tokens,
-        t.output_tokens,
-        t.seconds,
-    )
-
-
-def _verdict_values(number: int, verdict: Verdict) -> tuple[Any, ...]:
-    if isinstance(verdict, QuestionVerdict):
-        j = verdict.judgement
-        return (
-            *(number, "question", verdict.turn, verdict.given_by),
-            *(None, None, None, None, None),
-            *(json.dumps(j.touched), j.central, "[]", j.why),
-        )
-    return (
-        *(number, "answer", -1, verdict.given_by),
-        *(verdict.outcome, verdict.is_intended, verdict.is_default, verdict.value, verdict.also),
-        *(None, None, json.dumps(verdict.flags), verdict.why),
-    )
-
-
-def _turn(values: Sequence[Any]) -> Turn:
-    action, content, *rest = values[2:]
-    return Turn(action, json.loads(content), *rest)
-
-
-def _episode(row: Mapping[str, Any], turns: tuple[Turn, ...]) -> Episode:
-    return Episode(
-        instance_id=row["instance_id"],
-        model=row["model"],
-        mode=row["mode"],
-        ending=Ending(row["ending"]),
-        answer=row["answer"],
-        confidence=row["confidence"],
-        turns=turns,
-        opening=tuple(json.loads(row["opening"])),
-        flags=tuple(json.loads(row["flags"])),
-        error=row["error"],
-        seconds=row["seconds"],
-        extra=json.loads(row["extra"]),
-    )

@@ -8,7 +8,7 @@ from dataclasses import replace
 from fiqkit import values
 from fiqkit.records import Ending, Episode, Grade, Instance, Judgement, Outcome
 from fiqkit.roles.interfaces import Gold, Grader, Judge
-from fiqkit.run.store import AnswerVerdict, QuestionVerdict, Verdict
+from fiqkit.run.rows import AnswerVerdict, QuestionVerdict, Verdict
 
 
 class Assessor:

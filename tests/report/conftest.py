@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from fiqkit.records import Ending, Episode, Grade, Instance, Interpretation, Judgement, Outcome, Turn
-from fiqkit.run.store import AnswerVerdict, QuestionVerdict, Store
+from fiqkit.run.rows import AnswerVerdict, QuestionVerdict
+from fiqkit.run.store import Store
 
 OUTCOMES = (Outcome.INTENDED, Outcome.DEFAULT, Outcome.OTHER, Outcome.REFUSAL)
 NASTY = '</script><b onclick="x">&amp; 净利润 \u2028 $5'

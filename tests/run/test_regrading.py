@@ -13,8 +13,9 @@ from fiqkit.errors import UserError
 from fiqkit.records import Ending, Episode, Grade, Instance, Judgement, Outcome, Turn
 from fiqkit.run.opening import grade_runs
 from fiqkit.run.regrading import grader_agreement, judge_agreement, regrade, rejudge
+from fiqkit.run.rows import AnswerVerdict, QuestionVerdict
 from fiqkit.run.ruled import ruled_answers, ruled_questions
-from fiqkit.run.store import AnswerVerdict, QuestionVerdict, Store
+from fiqkit.run.store import Store
 
 
 class FirstWord:

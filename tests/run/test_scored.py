@@ -10,8 +10,9 @@ import pytest
 
 from fiqkit.errors import UserError
 from fiqkit.records import Ending, Episode, Grade, Instance, Judgement, Outcome, Turn
+from fiqkit.run.rows import AnswerVerdict, QuestionVerdict
 from fiqkit.run.scored import load_scored
-from fiqkit.run.store import AnswerVerdict, QuestionVerdict, Store
+from fiqkit.run.store import Store
 
 ASK = Turn("interact", {"question": "GAAP?"})
 

@@ -11,7 +11,8 @@ import pytest
 
 from fiqkit.errors import UserError
 from fiqkit.records import Ending, Episode, Grade, Instance, Judgement, Outcome, Turn
-from fiqkit.run.store import AnswerVerdict, QuestionVerdict, Store
+from fiqkit.run.rows import AnswerVerdict, QuestionVerdict
+from fiqkit.run.store import Store
 
 ASKED = Turn("interact", {"question": "GAAP?"}, '{"action": …}', "because", "Yes.", None, 700, 30, 1.5)
 REFUSED = Turn("search", {"query": "净利润"}, "{}", "", "no such action", "no such action", 710, 20, 0.5)
@@ -98,7 +99,8 @@ import json, os, signal, sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
 from test_store import counts, episode
-from fiqkit.run.store import AnswerVerdict, Store
+from fiqkit.run.rows import AnswerVerdict
+from fiqkit.run.store import Store
 from fiqkit.records import Grade, Outcome
 
 def write_and_die(point):
