@@ -39,7 +39,7 @@ ENGINES = {
         "fiqkit.models.transformers:open_engine", "transformers", "pip install torch transformers"
     ),
     "vllm": EngineEntry("fiqkit.models.vllm:open_engine", "vllm", 'pip install "fiqkit[vllm]"'),
-    "vllm-server": EngineEntry("fiqkit.models.server:open_engine", "vllm", 'pip install "fiqkit[vllm]"'),
+    "vllm-server": EngineEntry("fiqkit.models.server:open_engine", "aiohttp", "pip install aiohttp"),
     "openai": EngineEntry("fiqkit.models.openai:open_engine", "aiohttp", "pip install aiohttp"),
 }
 

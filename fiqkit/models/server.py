@@ -13,6 +13,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from fiqkit.errors import UserError
@@ -201,6 +202,10 @@ def open_engine(
     """
     if kind not in ("vllm", "llama.cpp"):
         raise UserError(f"{card.name}: unknown kind of server {kind!r}; the kinds are vllm and llama.cpp")
+    if kind == "vllm" and not program and find_spec("vllm") is None:
+        raise UserError(
+            f'{card.name}: no vLLM in this Python: pip install "fiqkit[vllm]", or name one that has it as `program`'
+        )
     port = port or free_port()
     length = context or card.context
     names = {path: f"adapter-{number}" for number, path in enumerate(adapters)}

@@ -8,12 +8,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from fiqkit.errors import UserError
+from fiqkit.models import open_engine
 from fiqkit.models import server as module
+from fiqkit.models.cards import Card
 from fiqkit.models.engine import Request
 from fiqkit.models.openai import OpenAIEngine
 from fiqkit.models.server import Server, free_port, llama_server_command, vllm_command
@@ -166,3 +169,12 @@ def test_vllm_command_names_adapters() -> None:
     assert "--enable-lora" in command
     assert "--enable-lora" not in vllm_command("python", Path("/w"), "m", 8000, context=2048, adapters={})
     assert os.sep not in command[command.index("--served-model-name") + 1]
+
+
+def test_the_python_that_has_vllm_is_asked_for() -> None:
+    if find_spec("vllm"):
+        pytest.skip("vLLM is installed here")
+    with pytest.raises(UserError, match=r"^m: no vLLM in this Python: .* name one that has it as `program`$"):
+        open_engine(Card("m", "vllm-server", "nowhere"))
+    with pytest.raises(UserError, match=r"^m: unknown kind of server 'tgi'; the kinds are vllm and llama.cpp$"):
+        open_engine(Card("m", "vllm-server", "nowhere"), kind="tgi")
