@@ -3,6 +3,7 @@
 import asyncio
 import random
 import time
+from collections.abc import Iterable
 
 import pytest
 
@@ -66,46 +67,38 @@ def questions(count: int) -> list[str]:
     ]
 
 
-def check(question: str) -> None:
+async def check(question: str) -> None:
     started = time.thread_time()
     assert reply_to(question, VIEW) in REPLIES
     judged = classify_question(question)
-    spent = time.thread_time() - started
+    spent = time.thread_time() - started  # of this thread alone: a busy machine does not lengthen it
     assert judged.central in (*judged.touched, "generic", "none")
     assert (judged.central in CATEGORIES) == bool(judged.touched)
     assert judged.why
-    said = asyncio.run(roles.open_simulator("free-form").reply(question, VIEW))
+    said = await roles.open_simulator("free-form").reply(question, VIEW)
     assert said in REPLIES or not values.find(said)
     assert spent < 1.0, f"{spent:.2f} s of CPU time for {question[:200]!r}"
 
 
+async def check_all(questions: Iterable[str]) -> None:
+    for question in questions:
+        await check(question)
+
+
 def test_fuzz() -> None:
-    for question in questions(1_000):
-        check(question)
+    asyncio.run(check_all(questions(1_000)))
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_fuzz_at_length() -> None:
-    for question in questions(20_000):
-        check(question)
+    asyncio.run(check_all(questions(20_000)))
 
 
 def test_the_worst_that_the_patterns_can_be_given() -> None:
-    words = [
-        "from ",
-        "excluding ",
-        "attributable to ",
-        "the last ",
-        "operating ",
-        "total ",
-        "in ",
-        "a",
-        "1",
-        "年",
-        "(",
-        "not ",
-    ]
+    words = ["from ", "excluding ", "attributable to ", "the last ", "operating ", "total ", "in ", "a", "1", "年", "("]
     words += [
+        "not ",
         "excluding any one-time ",
         "most recent ",
         "net of the ",
@@ -113,10 +106,8 @@ def test_the_worst_that_the_patterns_can_be_given() -> None:
         "归属于",
         "specific ",
         "2023 vs ",
-        "or ",
     ]
-    for word in words:
-        check(word * (6_000 // len(word)))
+    asyncio.run(check_all(word * (6_000 // len(word)) for word in words))
 
 
 def test_patterns_repeat_within_bounds() -> None:
