@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fiqkit.errors import UserError
-from fiqkit.figures.gallery import HUMAN, Material
 from fiqkit.metrics.compare import table_comparisons
 from fiqkit.metrics.errors import answered_by_template, diagnose, error_budget
 from fiqkit.metrics.items import item_difficulty, reference_rows
@@ -15,6 +14,9 @@ from fiqkit.metrics.scored import Scored
 from fiqkit.metrics.table import group, main_rows
 from fiqkit.run.scored import load_scored
 from fiqkit.run.store import Store
+
+if TYPE_CHECKING:
+    from fiqkit.figures.gallery import Material
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,8 @@ class Report:
 
     def material(self) -> Material:
         """What the figures are drawn from; people were measured on the released instances, which imported runs use."""
+        from fiqkit.figures.gallery import HUMAN, Material
+
         released = any(run["kind"] == "import" for run in self.runs)
         return Material(self.rows, self.comparisons, HUMAN if released else None)
 

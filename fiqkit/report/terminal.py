@@ -68,6 +68,7 @@ COLUMNS = (
     Column("ECE", _number("ece", 3), from_width=110),
     Column("commit", _share("commitment"), from_width=110),
 )
+_ROOMY = 128  # columns from which on there is room between the numbers, too
 RUN = Column("run", lambda row: row["run"], text=True)
 LEGEND = (
     "accuracy with its bootstrap 95% interval; default: gave the default answer; asked: asked at least once; "
@@ -85,7 +86,7 @@ def main_table(
         width: columns of the terminal; columns that would not fit are left out.
         references: analytic rows that frame the table (`fiqkit.metrics.references`).
     """
-    gap = 0 if width < 100 else 1
+    gap = 0 if width < _ROOMY else 1
     table = Table(
         box=SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False, show_edge=False, padding=(0, gap, 0, 0)
     )
@@ -110,7 +111,7 @@ def main_table(
 def comparison_table(comparisons: Sequence[Row]) -> RenderableType:
     """Paired accuracy differences, with p corrected over the table."""
     table = Table(
-        box=SIMPLE_HEAD, title="accuracy, paired", title_justify="left", pad_edge=False, show_edge=False, padding=(0, 1)
+        box=SIMPLE_HEAD, title="accuracy, paired", title_justify="left", pad_edge=False, show_edge=False, padding=0
     )
     for heading in ("change", "points", "95% interval", "p", "Holm", "McNemar"):
         table.add_column(heading, justify="left" if heading == "change" else "right", no_wrap=heading != "change")

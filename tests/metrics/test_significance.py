@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binomtest
 
 from fiqkit.metrics.significance import exact_mcnemar, holm, smallest_difference
 
@@ -12,6 +13,12 @@ def test_exact_mcnemar():
     assert exact_mcnemar(2, 15) == pytest.approx(2 * (1 + 17 + 136) / 2**17)
     assert exact_mcnemar(0, 0) == 1.0
     assert exact_mcnemar(4, 4) == 1.0
+
+
+@given(st.integers(0, 60), st.integers(0, 1500))
+def test_exact_mcnemar_equals_scipys_binomial_test(gained, lost):
+    expected = binomtest(gained, gained + lost).pvalue if gained + lost else 1.0
+    assert exact_mcnemar(gained, lost) == pytest.approx(expected, rel=1e-9)
 
 
 def test_holm():
