@@ -14,7 +14,7 @@ from fiqkit.roles.interfaces import Gold
 from fiqkit.values import Period, Value, find, find_periods, same, same_digits
 
 TOLERANCE = 0.01
-LONGEST_ANSWER = 10_000  # characters; no committed answer is that long, and reading one could take over a second
+LONGEST_ANSWER = 20_000  # characters; no committed answer is that long, and reading one could take over a second
 SCALE_MISSING = "scale_missing"
 
 _DECLINE = re.compile(r"declin|decreas|drop|\bfall|reduction|下降|降幅|减少|下滑|跌幅|降低", re.IGNORECASE)

@@ -54,21 +54,19 @@ _BOUND_BEFORE = re.compile(
 )
 _BOUND_AFTER = re.compile(r"\s*(?:or\s+(?:less|more|lower|higher|above|below)\b|以上|以下|以内)", re.IGNORECASE)
 # What such a word introduces is set beside the figure: to the end of its sentence, of its clause, or right after it.
-_ASIDE_BEFORE = (
-    re.compile(
-        r"其中|供参考|作为参考|\b(?:of\s+which|driven\s+by|due\s+to|reflecting|contribut(?:ed|ing)|comprising|comprised\s+of|consisting\s+of|"
-        r"for\s+(?:reference|context|comparison))\b",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        r"(?:\b(?:compared?\s+(?:to|with)|versus|vs|against)\b|\b(?:prior|previous)[\s-]+(?:fiscal\s+)?(?:year|period|quarter)\b|"
-        r"上年|去年|同期|相比|较|比)(?:(?!\b(?:was|were|is|increas|decreas|declin|grew|rose|fell)|[为是]|增|减|降|升|跌)[^,，。；;：:)）\n]){0,60}$",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        r"(?:\bincluding|\bincludes?|\bfrom|包括|包含|从|由)\s*(?:about|approximately|roughly|约|人民币|\s)*$",
-        re.IGNORECASE,
-    ),
+_ASIDE_IN_SENTENCE = re.compile(
+    r"其中|供参考|作为参考|\b(?:of\s+which|driven\s+by|due\s+to|reflecting|contribut(?:ed|ing)|comprising|comprised\s+of|consisting\s+of|"
+    r"for\s+(?:reference|context|comparison))\b",
+    re.IGNORECASE,
+)
+_ASIDE_IN_CLAUSE = re.compile(
+    r"(?:\b(?:compared?\s+(?:to|with)|versus|vs|against)\b|\b(?:prior|previous)[\s-]+(?:fiscal\s+)?(?:year|period|quarter)\b|"
+    r"上年|去年|同期|相比|较|比)(?:(?!\b(?:was|were|is|increas|decreas|declin|grew|rose|fell)|[为是]|增|减|降|升|跌)[^,，。；;：:)）\n]){0,60}$",
+    re.IGNORECASE,
+)
+_ASIDE_AT_ONCE = re.compile(
+    r"(?:\bincluding|\bincludes?|\bfrom|包括|包含|从|由)\s*(?:about|approximately|roughly|约|人民币|\s)*$",
+    re.IGNORECASE,
 )
 # A term of a formula, "(new - old) / old × 100"; what follows the equals sign is its result.
 _OPERAND_BEFORE = re.compile(
@@ -98,6 +96,8 @@ def read_claims(answer: str) -> list[Claim]:
     values = find(text)
     sentences = _sentences(text)
     starts = [sentence.start for sentence in sentences]
+    asides = [match.end() for match in _ASIDE_IN_SENTENCE.finditer(text)]
+    finals = [match.end() for match in _FINAL.finditer(text)]
     claims: list[Claim] = []
     left = 0
     for value in values:
@@ -106,17 +106,24 @@ def read_claims(answer: str) -> list[Claim]:
         sentence = sentences[at]
         left = max(left, sentence.start, start - _WINDOW)
         note = _NOTE.match(text, end)
+        low = max(sentence.start, start - _WINDOW)
         claims.append(
             Claim(
                 value=value,
-                part=_part(text, value, sentence, left),
+                part=_part(text, value, sentence, left, aside=_stands_within(asides, low, start)),
                 label=text[left:start] + (note.group() if note else ""),
                 period=_period(text, value, sentences, at),
-                final=bool(_FINAL.search(text, max(sentence.start, start - _WINDOW), start)),
+                final=_stands_within(finals, low, start),
             )
         )
         left = end
     return claims
+
+
+def _stands_within(ends: list[int], low: int, high: int) -> bool:
+    """Whether the last match that ends by `high` ends after `low`."""
+    at = bisect_right(ends, high) - 1
+    return at >= 0 and ends[at] > low
 
 
 @dataclass(slots=True)
@@ -154,11 +161,10 @@ def _sentences(text: str) -> list[_Sentence]:
     return [*found, _Sentence(text[start:], start)]
 
 
-def _part(text: str, value: Value, sentence: _Sentence, left: int) -> Part:
+def _part(text: str, value: Value, sentence: _Sentence, left: int, aside: bool) -> Part:
     start, end = value.span
     before = text[left:start]
     clause = _CLAUSE.split(before)[-1]
-    to_sentence, to_clause, right_after = _ASIDE_BEFORE
     if sentence.is_question:
         return Part.ASKED
     if _DENIED.search(clause):
@@ -171,8 +177,7 @@ def _part(text: str, value: Value, sentence: _Sentence, left: int) -> Part:
         return Part.VAGUE
     if len(re.findall(r"[(（]", before)) > len(re.findall(r"[)）]", before)):
         return Part.ASIDE
-    aside = to_sentence.search(text, max(sentence.start, start - _WINDOW), start)
-    return Part.ASIDE if aside or to_clause.search(before) or right_after.search(before) else Part.MAIN
+    return Part.ASIDE if aside or _ASIDE_IN_CLAUSE.search(before) or _ASIDE_AT_ONCE.search(before) else Part.MAIN
 
 
 def _is_stated(text: str, value: Value, before: str) -> bool:
