@@ -76,10 +76,9 @@ def _passages(roots: list[Any], origin: Origin, path: Path, reading: Reading) ->
     origin = replace(
         origin, name=cover.get("EntityRegistrantName") or origin.name, form=cover.get("DocumentType") or origin.form
     )
-    for root in roots:
-        reading.passages += text_of.text_passages(
-            root, origin, _stem(path), period=cover.get("DocumentPeriodEndDate"), ticker=cover.get("TradingSymbol")
-        )
+    reading.passages += text_of.text_passages(
+        roots, origin, _stem(path), period=cover.get("DocumentPeriodEndDate"), ticker=cover.get("TradingSymbol")
+    )
 
 
 def _stem(path: Path) -> str:

@@ -60,6 +60,7 @@ PLAIN = {
     "StatementClassOfStockAxis": "class of stock",
     "ProductOrServiceAxis": "product or service",
     "ConsolidationItemsAxis": "level of consolidation",
+    "coreg": "co-registrant",
     "TimingOfTransferOfGoodOrServiceAxis": "timing of transfer",
     "TransferredOverTimeMember": "transferred over time",
     "revenue": "营业收入",

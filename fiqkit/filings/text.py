@@ -146,10 +146,11 @@ def _emit(table: _Table) -> Iterator[tuple[str, bool]]:
 
 
 def text_passages(
-    root: Any, origin: Origin, stem: str, *, period: str | None = None, ticker: str | None = None
+    roots: Iterable[Any], origin: Origin, stem: str, *, period: str | None = None, ticker: str | None = None
 ) -> Iterator[Passage]:
-    """Passages of one document: a section's paragraphs up to `WORDS` words, and each table under the line before it."""
-    for number, text in enumerate(pack(blocks(root)), 1):
+    """Passages of a filing: a section's paragraphs up to `WORDS` words, and each table under the line before it."""
+    texts = (text for root in roots for text in pack(blocks(root)))
+    for number, text in enumerate(texts, 1):
         yield Passage(
             passage_id=f"{origin.accession or stem}:{number:04d}",
             text=text,

@@ -5,7 +5,9 @@ Source: XBRL 2.1, XBRL Dimensions 1.0.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -23,6 +25,7 @@ _SEGMENT, _SCENARIO = f"{XBRLI}segment", f"{XBRLI}scenario"
 XBRLDI = "{http://xbrl.org/2006/xbrldi}"
 NIL = "{http://www.w3.org/2001/XMLSchema-instance}nil"
 _FOREVER = "forever"
+_DECLARED = re.compile(rb"\s*<\?xml[^>]*encoding=[\"'](?!utf-?8)", re.IGNORECASE)
 
 
 class Context(NamedTuple):
@@ -80,12 +83,27 @@ def parse_xml(data: bytes, where: str) -> Any:
     Raises:
         UserError: not well-formed; names the line.
     """
-    parser = etree.XMLParser(huge_tree=True, resolve_entities=False, no_network=True, load_dtd=False)
     try:
-        return etree.fromstring(data, parser)
+        return etree.fromstring(data, _parser())
     except (etree.XMLSyntaxError, ValueError) as error:
+        # Tools that save a filing anew write UTF-8 under whatever encoding its first line still declares.
+        if _DECLARED.match(data) and _is_utf8(data):
+            with suppress(etree.XMLSyntaxError):
+                return etree.fromstring(data, _parser(encoding="utf-8"))
         line = getattr(error, "lineno", None) or 1
         raise UserError(f"{where}:{line}: damaged XML ({reason(error)}); fetch the file again") from error
+
+
+def _parser(encoding: str | None = None) -> Any:
+    return etree.XMLParser(huge_tree=True, resolve_entities=False, no_network=True, load_dtd=False, encoding=encoding)
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def read_context(element: Any, document: Document, reading: Reading) -> None:

@@ -156,6 +156,8 @@ def test_a_submission_of_several_documents_shares_its_contexts() -> None:
         for kind, body in ((b"10-K", main), (b"EX-13", exhibit))
     )
     fact = read(header + wrapped, Path("submission.txt")).facts[0]
+    passages = read(header + wrapped, Path("submission.txt")).passages
+    assert [p.passage_id[-4:] for p in passages] == ["0001", "0002"]
     assert (fact.value, fact.accession, fact.filed, fact.form) == (
         5000000,
         "0000012345-24-000009",
@@ -166,6 +168,15 @@ def test_a_submission_of_several_documents_shares_its_contexts() -> None:
 
 def test_named_characters_of_html_do_not_damage_a_document() -> None:
     assert facts("<p>A&nbsp;&mdash;&amp;</p>" + number("a:B", "1&nbsp;234"))[0].value == 1234000000
+
+
+def test_utf8_under_another_declaration_is_read_and_a_stray_byte_is_not() -> None:
+    body = number("a:B", "—", format="ixt:fixed-zero") + "<p>Café</p>"
+    declared = inline(body).replace(b"encoding='UTF-8'", b"encoding='ASCII'")
+    reading = read(declared)
+    assert (reading.facts[0].value, reading.passages[-1].text[-4:]) == (0, "Café")
+    with pytest.raises(UserError, match="damaged XML"):
+        read(declared.replace("é".encode(), b"\xe9"))
 
 
 def test_instance_document() -> None:
