@@ -100,6 +100,29 @@ def test_search_to_interact(store, model, difference, p_below, mcnemar):
     assert found["p_mcnemar"] == pytest.approx(mcnemar, rel=0.05)
 
 
+def test_rules_grader_against_the_recorded_one(store):
+    """At least 97% of the intended labels and 95% of the default ones; every disagreement has its reason."""
+    result = CliRunner().invoke(fiqkit, ["grade", "--store", str(store), "--json"], catch_exceptions=False)
+    found = json.loads(result.stdout)
+    assert found["agreement"]["intended"]["n"] == 2487
+    assert found["agreement"]["intended"]["raw"] >= 0.97
+    assert found["agreement"]["default"]["raw"] >= 0.95
+    assert len(found["disagreements"]) < 200
+    assert all(item["why"] and item["intended"] and item["answer"] for item in found["disagreements"])
+    assert found["both_ways"]["n"] > 0
+
+
+@pytest.mark.parametrize(
+    ("command", "least"), [("grade", {"accuracy": 0.97}), ("judge", {"touched": 0.88, "central": 0.85})]
+)
+def test_rules_against_the_rulings(shared_data, command, least):
+    call = [command, "--file", str(shared_data / "ruled" / f"{command}.jsonl"), "--json"]
+    found = json.loads(CliRunner().invoke(fiqkit, call, catch_exceptions=False).stdout)
+    assert found["n"] == {"grade": 130, "judge": 78}[command]
+    assert {"confusion", "wrong", "kappa", "macro_f1"} <= found.keys()
+    assert all(found[name] >= share for name, share in least.items())
+
+
 def test_the_released_instances(store):
     """173 instances and v1.1 without fininteract_0172; 53 English, 120 Chinese."""
     kept = Store(store)
