@@ -223,7 +223,7 @@ class Pool:
 
     def _pick(self, waiter: _Waiter, now: float) -> Endpoint | None:
         free = [e for e in self.endpoints if e.in_flight < e.limit and now >= e.free_at]
-        return min(free, key=lambda e: self._rank(e, waiter), default=None)
+        return min(free, key=lambda e: self._rank(e, waiter)) if len(free) > 1 else next(iter(free), None)
 
     def _rank(self, endpoint: Endpoint, waiter: _Waiter) -> tuple[bool, bool, int, int]:
         """Healthy before suspect, another than the one that just failed, then by quarters of load, then by the key."""
