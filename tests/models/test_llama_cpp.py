@@ -120,7 +120,7 @@ def test_schema_holds_at_every_temperature(engine: LlamaCppEngine) -> None:
         ask(
             f"Look up revenue {i} as JSON.", schema=SCHEMA, sampling=Sampling(60, temperature=i / 2, top_p=0.95, seed=i)
         )
-        for i in range(4)
+        for i in range(3)
     ]
     for request, completion in zip(requests, run(gather(*map(engine.complete, requests))), strict=True):
         assert completion.finish == "stop"
@@ -193,7 +193,7 @@ def test_constrained_draws_have_the_restricted_distribution(engine: LlamaCppEngi
 
 
 def test_batched_replies_are_those_of_single_requests() -> None:
-    requests = [ask(f"Name city number {i} of France.", sampling=Sampling(max_tokens=4)) for i in range(8)]
+    requests = [ask(f"Name city number {i} of France.", sampling=Sampling(max_tokens=3)) for i in range(5)]
 
     async def alone() -> list[Completion]:
         engine = opened(parallel=1, prefix_cache=False)
@@ -210,7 +210,7 @@ def test_batched_replies_are_those_of_single_requests() -> None:
     single, batched = run(alone()), run(together())
     assert [reply.prompt_ids for reply in single] == [reply.prompt_ids for reply in batched]
     same = sum(one.output_ids[:3] == other.output_ids[:3] for one, other in zip(single, batched, strict=True))
-    assert same >= 6  # arithmetic differs in the last bits with the shape of the batch, and near ties flip
+    assert same >= 4  # arithmetic differs in the last bits with the shape of the batch, and near ties flip
 
 
 def test_one_at_a_time_repeats_itself() -> None:
@@ -261,7 +261,7 @@ def test_reuse_does_not_change_the_reply() -> None:
 def test_a_small_pool_makes_requests_wait_and_loses_none() -> None:
     async def crowd() -> None:
         engine = opened(parallel=8, context=96, pool=96)
-        requests = [ask(f"{i} " * (i * 3), sampling=Sampling(max_tokens=3)) for i in range(8)]
+        requests = [ask(f"{i} " * (i * 3), sampling=Sampling(max_tokens=3)) for i in range(6)]
         for reply in await gather(*map(engine.complete, requests)):
             assert reply.output_tokens
         await engine.close()
