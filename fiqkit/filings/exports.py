@@ -237,7 +237,8 @@ def _facts(row: _Row, stock: bool, code: str | None, name: str | None, path: Pat
     if value == -1 and item.unit == "CNY":
         reading.left_out["an amount of -1, which stands for missing"] += 1
         return
-    unit = item.unit.replace("CNY", row.currency) if row.currency != "人民币" else item.unit
+    foreign = re.fullmatch(r"[A-Z]{3}", row.currency) and row.currency != "RMB"
+    unit = item.unit.replace("CNY", row.currency) if foreign else item.unit
     yield Fact(
         *company,
         item.concept,

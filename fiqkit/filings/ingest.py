@@ -7,7 +7,7 @@ import os
 import signal
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -65,7 +65,6 @@ class _Task:
     size: int
     modified: int
     sha256: str
-    replaces: bool
     named: bool  # given by the user, not found in a folder
 
 
@@ -93,7 +92,7 @@ def ingest(
     """
     begun = time.monotonic()
     summary = Summary()
-    files = list(_files(paths))
+    files = _files(paths)
     store = FactStore(out, create=True)
     try:
         tasks = _plan(files, store, entity, name, summary)
@@ -113,30 +112,34 @@ def ingest(
     return summary
 
 
-def _files(paths: Iterable[Path]) -> Iterator[tuple[Path, bool]]:
-    """(file, was it named) in a stable order; a folder gives what it holds, hidden files and stores left out."""
+def _files(paths: Iterable[Path]) -> dict[Path, bool]:
+    """File → was it named, in a stable order; a folder gives all that it holds but hidden files."""
+    files: dict[Path, bool] = {}
     for path in paths:
         if path.is_dir():
-            inside = (p for p in sorted(path.rglob("*")) if p.is_file() and not p.name.startswith("."))
-            yield from ((Path(os.path.normpath(p)), False) for p in inside)
+            for inside in sorted(path.rglob("*")):
+                if inside.is_file() and not inside.name.startswith("."):
+                    files.setdefault(Path(os.path.normpath(inside)), False)
         elif path.exists():
-            yield Path(os.path.normpath(path)), True
+            files[Path(os.path.normpath(path))] = True
         else:
             raise UserError(f"{path}: no such file or folder; check the path")
+    return files
 
 
 def _plan(
-    files: Iterable[tuple[Path, bool]], store: FactStore, entity: str | None, name: str | None, summary: Summary
+    files: Mapping[Path, bool], store: FactStore, entity: str | None, name: str | None, summary: Summary
 ) -> list[_Task]:
     """The parts that are still to be read; what need not be is noted in the summary."""
     tasks: list[_Task] = []
-    seen: dict[str, str] = {}
-    for path, named in dict.fromkeys(files):
+    seen: dict[str, str] = {}  # hash → the file of this plan that has it
+    for path, named in files.items():
         summary.files += 1
+        key = str(path)
+        known = store.known(key)
         try:
             stat = path.stat()
             found = parts(path, entity, name)
-            known = store.known(str(path))
             unchanged = known and all((k["size"], k["modified"]) == (stat.st_size, stat.st_mtime_ns) for k in known)
             digest = known[0]["sha256"] if unchanged else _digest(path)
         except NotOurs as error:
@@ -145,19 +148,17 @@ def _plan(
         except UserError as error:
             summary.faults.append(str(error))
             continue
-        key = str(path)
-        same = [line for line in known if line["sha256"] == digest]
-        twin = seen.setdefault(digest, key) if seen.get(digest, key) != key else store.same_content(digest, key)
-        if twin and not same:
+        done = {line["part"] for line in known if line["sha256"] == digest}
+        if done and not unchanged:
+            store.touch(key, stat.st_mtime_ns)
+        twin = None if done else seen.get(digest) or store.same_content(digest, key)
+        if twin:
             summary.skipped.append(f"{path}: the same bytes as {twin}")
             continue
         seen[digest] = key
-        done = {line["part"] for line in same}
         wanted = [part for part in found if part.part not in done]
         summary.already += not wanted
-        for part in wanted:
-            replaces = bool(known) and not same and part is wanted[0]
-            tasks.append(_Task(part, stat.st_size, stat.st_mtime_ns, digest, replaces, named))
+        tasks += (_Task(part, stat.st_size, stat.st_mtime_ns, digest, named) for part in wanted)
     return tasks
 
 
@@ -175,14 +176,7 @@ def _take(task: _Task, outcome: Outcome, store: FactStore, summary: Summary) -> 
     if reading is None:
         (summary.faults if outcome.ours or task.named else summary.skipped).append(outcome.error)
         return
-    store.add(
-        task.part,
-        reading,
-        size=task.size,
-        modified=task.modified,
-        sha256=task.sha256,
-        replaces=task.replaces,
-    )
+    store.add(task.part, reading, size=task.size, modified=task.modified, sha256=task.sha256)
     summary.read[task.part.kind] += 1
     summary.facts += len(reading.facts)
     summary.text_facts += len(reading.texts)

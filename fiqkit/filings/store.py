@@ -200,19 +200,17 @@ class FactStore:
         with self.transaction():
             self.conn.execute("UPDATE files SET modified=? WHERE path=?", (modified, path))
 
-    def forget(self, path: str) -> None:
-        """Drop all that came from a file, inside the transaction that is open."""
-        for table in ("facts", "text_facts", "passages"):
-            self.conn.execute(f"DELETE FROM {table} WHERE file IN (SELECT file FROM files WHERE path=?)", (path,))
-        self.conn.execute("DELETE FROM files WHERE path=?", (path,))
+    def _forget_older(self, path: str, sha256: str) -> None:
+        """Drop all that came from other bytes of a file, inside the transaction that is open."""
+        older = "SELECT file FROM files WHERE path=? AND sha256<>?"
+        if self.conn.execute(f"{older} LIMIT 1", (path, sha256)).fetchone():
+            for table in ("facts", "text_facts", "passages", "files"):
+                self.conn.execute(f"DELETE FROM {table} WHERE file IN ({older})", (path, sha256))
 
-    def add(
-        self, part: Part, reading: Reading, *, size: int, modified: int, sha256: str, replaces: bool = False
-    ) -> None:
-        """Write a part and its journal line in one transaction; `replaces` drops the rows of the file first."""
+    def add(self, part: Part, reading: Reading, *, size: int, modified: int, sha256: str) -> None:
+        """Write a part and its journal line in one transaction; rows from older bytes of the file go."""
         with self.transaction():
-            if replaces:
-                self.forget(part.path)
+            self._forget_older(part.path, sha256)
             file = self.conn.execute("SELECT coalesce(max(file), 0) + 1 FROM files").fetchone()[0]
             counts = (len(reading.facts), len(reading.texts), len(reading.passages))
             notes = (json.dumps(n, ensure_ascii=False) for n in (reading.left_out, reading.remarks))

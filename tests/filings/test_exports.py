@@ -152,6 +152,12 @@ def test_a_balance_sheet_is_of_instants_and_opening_cash_of_the_year_before() ->
     assert [(f.start, f.end) for f in cash] == [("2024-01-01", "2024-06-30"), (None, "2023-12-31")]
 
 
+@pytest.mark.parametrize(("currency", "unit"), [("人民币", "CNY"), ("RMB", "CNY"), ("HKD", "HKD"), ("", "CNY")])
+def test_a_column_of_currencies(currency: str, unit: str) -> None:
+    (fact,) = read(f"报告期,净利润,币种\n2024-12-31,5亿,{currency}\n").facts
+    assert fact.unit == unit
+
+
 def test_single_quarters_by_the_files_name() -> None:
     assert read("报告期,净利润\n2024-09-30,5亿\n", "利润_单季.csv").facts[0].start == "2024-07-01"
 

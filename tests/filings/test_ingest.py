@@ -135,6 +135,21 @@ def test_a_damaged_company_of_a_bulk_zip_does_not_cost_the_others(tmp_path: Path
     assert rows(tmp_path / "facts.db", "SELECT entity, count(*) FROM facts GROUP BY 1") == [("1", 7), ("3", 7)]
 
 
+def test_a_changed_zip_whose_first_company_is_damaged_keeps_no_older_rows(tmp_path: Path) -> None:
+    import zipfile
+
+    out, path = tmp_path / "facts.db", tmp_path / "companyfacts.zip"
+    path.write_bytes(bulk(3))
+    ingest([path], out)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("CIK0000000001.json", companyfacts(1)[:700])
+        archive.writestr("CIK0000000002.json", companyfacts(2).replace(b"1234000000", b"1235000000"))
+    assert len(ingest([path], out).faults) == 1
+    assert rows(out, "SELECT DISTINCT entity FROM facts") == [("2",)]
+    assert rows(out, "SELECT count(*) FROM facts WHERE value = 1235000000") == [(2,)]
+    assert_whole(out)
+
+
 @pytest.mark.parametrize(
     ("name", "data", "words"),
     [
