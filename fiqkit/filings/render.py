@@ -212,7 +212,7 @@ def render_table(
         form=wording["form"].format(form=form) if form else "",
         filed=wording["filed"].format(filed=filed) if filed else "",
     )
-    currencies = sorted({line.unit for line in lines if _is_money(line.unit)})
+    currencies = sorted({wording["currencies"].get(line.unit, line.unit) for line in lines if _is_money(line.unit)})
     units = wording["money"].format(unit=wording["scales"][scale], currency=", ".join(currencies)) if currencies else ""
     title = " | ".join([wording["line"], *(_period(span, language) for span in columns)])
     rows = (
@@ -236,6 +236,7 @@ _WORDING: dict[str, dict[str, Any]] = {
         "caption": "{caption}. {units}",
         "money": "Amounts in {unit}{currency}.",
         "scales": {6: "millions of ", 3: "thousands of ", 0: ""},
+        "currencies": {},
         "line": "Line",
     },
     "zh": {
@@ -247,6 +248,7 @@ _WORDING: dict[str, dict[str, Any]] = {
         "caption": "{caption}。{units}",
         "money": "金额单位：{currency}{unit}元。",
         "scales": {8: "亿", 4: "万", 0: ""},
+        "currencies": {"CNY": "人民币"},
         "line": "项目",
     },
 }

@@ -55,7 +55,7 @@ def test_a_chinese_company_in_chinese(store: FactStore) -> None:
     assert passages and all(p.language == "zh" for p in passages)
     assert passages[0].text.split("\n")[:4] == [
         "贵州茅台（600519）。",
-        "经营成果。金额单位：CNY亿元。",
+        "经营成果。金额单位：人民币亿元。",
         "项目 | 2024年度 | 2023年度 | 2022年度 | 2021年度",
         "净利润 | 5 | 4 | 3 | 2",
     ]
