@@ -31,7 +31,10 @@ class RunProgress:
         )
         self._task = self._bar.add_task("episodes", total=None, start=False)
         self._interrupts = 0
-        self.watch = Watch(self._started, self._progressed, self._interrupted, self._console.print)
+        self.watch = Watch(self._started, self._progressed, self._interrupted, self._say)
+
+    def _say(self, line: str) -> None:
+        self._console.print(line, soft_wrap=True, highlight=False)
 
     def __enter__(self) -> RunProgress:
         return self
@@ -42,7 +45,7 @@ class RunProgress:
         self._bar.stop()
 
     def _started(self, run: str, left: int, done: int) -> None:
-        self._console.print(f"run {run}: {left} episodes to play" + (f", {done} already done" if done else ""))
+        self._say(f"run {run}: {left} episodes to play" + (f", {done} already done" if done else ""))
         self._bar.update(self._task, total=left + done, completed=done)
         self._bar.start_task(self._task)
         self._bar.start()
@@ -55,4 +58,4 @@ class RunProgress:
         waiting = (
             "finishing the episodes in flight; Ctrl-C again stops at once" if self._interrupts == 1 else "stopping"
         )
-        self._console.print(waiting)
+        self._say(waiting)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from fiqkit.records import Grade, Outcome
@@ -87,6 +88,7 @@ def settle(claim: Claim, intended: _Target, default: _Target, question: str) -> 
     return Outcome.OTHER, (), missed
 
 
+@lru_cache(4096)  # a run grades against the same golds in every mode and for every model
 def _target(gold: Gold) -> _Target | None:
     values = find(gold.answer)
     return _Target(values[0], _reading_period(gold.interpretation.period)) if values else None

@@ -195,8 +195,10 @@ def _own_passage(index: Index) -> Callable[[Instance], Any]:
 
 def _comparable(settings: Settings, instances: list[Instance]) -> dict[str, Any]:
     """What must be equal for a run to be resumed: everything that can change an episode, and the list of jobs."""
+    lineup = asdict(settings.lineup)
+    del lineup["in_flight"]
     return {
-        **asdict(settings.lineup),
+        **lineup,
         "seed": settings.seed,
         "dataset": dataset_hash(instances),
         "instances": len(instances),

@@ -22,6 +22,12 @@ def start(store: Path, *options: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+def wait_for_the_first_episode(process: subprocess.Popen[str]) -> None:
+    assert process.stderr is not None
+    while not (line := process.stderr.readline()).startswith("run "):
+        assert line, "the run ended before it began"
+
+
 def content(store: Path) -> dict[str, list[Any]]:
     """All that a store says of its episodes, but for their numbers and timings."""
     conn = sqlite3.connect(store)
@@ -44,8 +50,7 @@ def killed_and_resumed(tmp_path: Path, kills: int, seed: int) -> None:
     for _ in range(kills):
         process = start(broken, *SCRIPTED, "--resume", "last", "--in-flight", "1")
         # Wait for the run to begin, then let it live for a random moment: start-up is most of its life.
-        assert process.stderr is not None
-        process.stderr.readline()
+        wait_for_the_first_episode(process)
         time.sleep(draw.uniform(0, 0.15))
         process.kill()
         process.communicate()
@@ -73,8 +78,8 @@ def test_ctrl_c_exits_130_with_what_was_finished_and_can_be_resumed(tmp_path: Pa
     store = tmp_path / "runs.db"
     options = ("--agent", "smollm2-135m", "--limit", "6", "--modes", "answer", "--max-tokens", "40")
     process = start(store, *options, "--in-flight", "1")
-    assert process.stderr is not None
-    process.stderr.readline()
+    wait_for_the_first_episode(process)
+    time.sleep(0.3)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate()
     assert process.returncode == 130, err

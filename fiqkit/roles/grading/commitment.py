@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fiqkit.records import Outcome
 from fiqkit.roles.grading.claims import Claim, Part, read_claims
-from fiqkit.roles.grading.wording import ALTERNATIVE, RANGE, READING, asks_user, measures, names_an_obstacle
+from fiqkit.roles.grading.wording import ALTERNATIVE, CHOICE, RANGE, READING, asks_user, measures, names_an_obstacle
 from fiqkit.values import Value, same
 
 
@@ -74,6 +74,8 @@ def _decide(claims: list[Claim], answer: str) -> tuple[Outcome | None, Claim | N
     first, *others = main
     if others and RANGE.fullmatch(others[0].label):
         return Outcome.HEDGE, None, "a range"
+    if others and CHOICE.fullmatch(others[0].label):
+        return Outcome.HEDGE, None, "a choice left open"
     if not others:
         return None, first, "others only as alternatives"
     if any(_other_period(first, other) for other in others):

@@ -19,6 +19,8 @@ READING = _any(
 )
 # "若按归属口径，为…": the value for another wish than the one that was expressed.
 ALTERNATIVE = _any(r"若|如果|如按|如指", r"\bif\b|\balternatively\b")
+# "A or B": the answer leaves the choice open.
+CHOICE = re.compile(r"[\s,，、(（]*(?:or|或者?|(?:也|或)?(?:可能|许)是?|还是)(?:是|为)?\s*", re.IGNORECASE)
 RANGE = re.compile(r"\s*(?:-|–|—|~|～|至|到|to|and|和)\s*", re.IGNORECASE)
 
 _OTHER_INCOME = r"(?<!operating\s)(?<!gross\s)(?<!interest\s)(?<!comprehensive\s)"
