@@ -64,7 +64,8 @@ def category_map(result: Result) -> Figure:
         image = axes.imshow(table, cmap="RdBu", vmin=0, vmax=1, aspect="auto", interpolation="nearest")
         for y, values in enumerate(found.values()):
             x = layers.index(values["layer"])
-            axes.plot(x, y, "s", markersize=11, markerfacecolor="none", markeredgecolor=INK, markeredgewidth=1.3)
+            for edge, width in (("white", 3.0), (INK, 1.3)):
+                axes.plot(x, y, "s", ms=11, markerfacecolor="none", markeredgecolor=edge, markeredgewidth=width)
         step = max(1, len(layers) // 10)
         axes.set_xticks(range(0, len(layers), step), layers[::step])
         titles = [f"{CATEGORIES[name].title['en']}  (n = {values['items']})" for name, values in found.items()]
@@ -105,13 +106,16 @@ def _decoders(axes: Any, result: Result) -> None:
         "logistic, same layers": (category["logistic_accuracy"], PALETTE[5]),
         "words of Q": (checks["bag_of_words"]["accuracy"], PALETTE[1]),
         "length of Q": (checks["length"]["accuracy"], PALETTE[1]),
-        "companies known": (checks["cross_company"]["known_companies"], PALETTE[6]),
+        "on companies already seen": (checks["cross_company"]["known_companies"], PALETTE[6]),
     }
     for language, found in (checks["cross_language"] or {}).items():
-        bars[f"to {language}, from the others"] = (found["category"]["accuracy"], PALETTE[6])
+        bars[f"on {language}, learned on the rest"] = (found["category"]["accuracy"], PALETTE[6])
     bars["shuffled labels"] = (category["shuffled"], RULE)
     drawn = axes.barh(range(len(bars)), [v for v, _ in bars.values()], 0.62, color=[c for _, c in bars.values()])
-    axes.bar_label(drawn, [f"{100 * v:.0f}" for v, _ in bars.values()], padding=3, fontsize=8)
+    for bar, (value, colour) in zip(drawn, bars.values(), strict=True):
+        ink = INK if colour == RULE else "white"
+        at = (0.015, bar.get_y() + bar.get_height() / 2)
+        axes.annotate(f"{100 * value:.0f}", at, va="center", fontsize=8, color=ink)
     for value, text in ((category["baseline"], "majority"), (category["ceiling"], "ceiling")):
         axes.axvline(value, color=INK, lw=0.9, ls=(0, (4, 3)))
         axes.annotate(text, (value, -0.62), (2, 0), textcoords="offset points", fontsize=7, va="center")

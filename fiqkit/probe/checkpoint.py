@@ -13,7 +13,7 @@ from typing import Any
 from fiqkit.errors import MissingExtra, UserError
 from fiqkit.models.cards import Card, all_cards, find_card
 from fiqkit.models.threads import choose_threads
-from fiqkit.models.weights import cache_folder, fingerprint, to_transformers, would_be
+from fiqkit.models.weights import fingerprint, to_transformers, would_be
 
 DTYPES = ("auto", "f32", "bf16", "fp16", "4bit")
 _BYTES = {"f32": 4.0, "bf16": 2.0, "fp16": 2.0, "4bit": 0.53}  # nf4 with double quantisation: 4.127 bits and blocks
@@ -261,6 +261,15 @@ def check_adapter(folder: Path, checkpoint: Checkpoint) -> None:
             f"{folder}/adapter_config.json: trained on {base!r}, not on {checkpoint.name!r}; give that model, or "
             f"correct base_model_name_or_path if it is the same one under another name"
         )
+    whole = dict(_tensor_shapes(checkpoint.folder))
+    for name, shape in _tensor_shapes(folder):
+        module, low_rank, _ = name.removeprefix("base_model.model.").partition(".lora_A.")
+        base_shape = whole.get(f"{module}.weight")
+        if low_rank and base_shape and base_shape[-1] != shape[-1]:
+            raise UserError(
+                f"{folder}: the adapter does not fit this model, it is for another base: {module} reads "
+                f"{shape[-1]} features there and {base_shape[-1]} here"
+            )
 
 
 def put_on_adapter(model: Any, folder: Path) -> Any:
@@ -279,8 +288,3 @@ def put_on_adapter(model: Any, folder: Path) -> Any:
     except (RuntimeError, ValueError, KeyError) as error:
         first = " ".join(str(error).split())[:160]
         raise UserError(f"{folder}: the adapter does not fit this model, it is for another base ({first})") from error
-
-
-def converted_folder() -> Path:
-    """Where GGUF files are kept once converted."""
-    return cache_folder() / "safetensors"

@@ -32,7 +32,7 @@ def _about_direction(result: Mapping[str, Any]) -> Iterator[Claim]:
         "A direction separates ambiguous questions (Q) from resolved ones (Q + C) in companies that did not shape it.",
         SURVIVES if there else FAILS,
         f"separation {direction['separation']:.2f} SD at layer {direction['peak_layer']} (depth "
-        f"{direction['peak_depth']:.0%}), p = {direction['p_holm']:.3f} after Holm over the layers; "
+        f"{direction['peak_depth']:.0%}), {_p(direction['p_holm'])} after Holm over the layers; "
         f"{direction['nested_separation']:.2f} SD with the layer picked on other companies",
     )
     yield _if(
@@ -66,7 +66,7 @@ def _about_category(result: Mapping[str, Any]) -> Iterator[Claim]:
         f"The state of Q alone tells {first} from {second} in companies not seen before.",
         SURVIVES if there else FAILS,
         f"accuracy {category['accuracy']:.2f} (majority {category['baseline']:.2f}, shuffled labels "
-        f"{category['shuffled']:.2f}, ceiling of Q's wording {category['ceiling']:.2f}), p = {category['p']:.3f}, "
+        f"{category['shuffled']:.2f}, ceiling of Q's wording {category['ceiling']:.2f}), {_p(category['p'])}, "
         f"layer and penalty chosen on other companies",
     )
     for name, title in (("bag_of_words", "the words of Q"), ("length", "the length of Q")):
@@ -78,9 +78,12 @@ def _about_category(result: Mapping[str, Any]) -> Iterator[Claim]:
     yield Claim(
         "Each category can be told from the rest.",
         SURVIVES if len(rare) == len(category["one_vs_rest"]) else WEAKENED if rare else FAILS,
-        "AUROC "
-        + ", ".join(f"{n} {f['auroc']:.2f} (p = {f['p_holm']:.3f})" for n, f in category["one_vs_rest"].items()),
+        "AUROC " + ", ".join(f"{n} {f['auroc']:.2f} ({_p(f['p_holm'])})" for n, f in category["one_vs_rest"].items()),
     )
+
+
+def _p(value: float) -> str:
+    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
 
 
 def _if(there: bool, claim: str, test: Any) -> Claim:
@@ -95,14 +98,14 @@ def _retained(control: Mapping[str, Any], words: str) -> tuple[str, str]:
     low, high = control["retained_band"]
     some = low > 0 and control["p"] <= LEVEL
     verdict = SURVIVES if some and low > 0.5 else WEAKENED if some else FAILS
-    return verdict, f"{words.format(control['retained'])} (95% {low:.0%} to {high:.0%}), p = {control['p']:.3f}"
+    return verdict, f"{words.format(control['retained'])} (95% {low:.0%} to {high:.0%}), {_p(control['p'])}"
 
 
 def _direct(control: Mapping[str, Any]) -> tuple[str, str]:
     direct = control["direct"]
     found = direct["p_holm"] <= LEVEL and direct["separation"] > 0
     return SURVIVES if found else FAILS, (
-        f"separation {direct['separation']:.2f} SD, p = {direct['p_holm']:.3f} after Holm over the layers (AUROC "
+        f"separation {direct['separation']:.2f} SD, {_p(direct['p_holm'])} after Holm over the layers (AUROC "
         f"{direct['auroc']:.2f}; words alone {control['words_auroc']:.2f}, length alone {control['length_auroc']:.2f})"
     )
 
@@ -112,7 +115,7 @@ def _beyond(control: Mapping[str, Any]) -> tuple[str, str]:
     better = control["p_states_better"] <= LEVEL and low > 0
     return SURVIVES if better else FAILS, (
         f"it reaches {control['accuracy']:.2f} on the same folds; the states differ by "
-        f"{control['states_minus_this']:+.2f} (95% {low:+.2f} to {high:+.2f}), p = {control['p_states_better']:.3f}"
+        f"{control['states_minus_this']:+.2f} (95% {low:+.2f} to {high:+.2f}), {_p(control['p_states_better'])}"
     )
 
 
@@ -123,7 +126,7 @@ def _languages(there: bool, control: Mapping[str, Any] | None, part: str, claim:
         return Claim(claim, UNTESTED, "the set has one language, or too few companies or categories in one of two")
     carried = [language for language, found in control.items() if found[part]["p"] <= LEVEL]
     because = "; ".join(
-        f"to {language}: AUROC {found[part]['auroc']:.2f}, p = {found[part]['p']:.3f}"
+        f"to {language}: AUROC {found[part]['auroc']:.2f}, {_p(found[part]['p'])}"
         for language, found in control.items()
     )
     return Claim(claim, SURVIVES if len(carried) == len(control) else WEAKENED if carried else FAILS, because)

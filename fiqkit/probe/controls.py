@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -156,12 +155,3 @@ def _ratio_band(part: Floats, whole: Floats, items: Items) -> tuple[float, float
     ratio = (weights @ part)[below != 0] / below[below != 0]
     low, high = np.percentile(ratio, [2.5, 97.5]) if len(ratio) else (0.0, 0.0)
     return float(low), float(high)
-
-
-def as_bands(values: Mapping[str, Numbers]) -> dict[str, list[float]]:
-    """`retained` with its interval of each control that has one, for tables and figures."""
-    return {
-        name: [control["retained"], *control["retained_band"]]
-        for name, control in values.items()
-        if control and "retained" in control
-    }

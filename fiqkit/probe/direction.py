@@ -31,7 +31,6 @@ class Profile:
         nested_layers: the point that each fold picked.
         at_nested: projections at those layers in held-in standard deviations, by prompt, (n,).
         projections: (points, n) by "a" and "b", in the layer's own units, centred on the held-in midpoint.
-        gap: (points,), mean held-out difference in the layer's own units.
     """
 
     separation: Floats
@@ -45,7 +44,6 @@ class Profile:
     nested_layers: list[int]
     at_nested: Mapping[str, Floats]
     projections: Mapping[str, Floats]
-    gap: Floats
 
 
 def products(a: Floats, b: Floats, others: Mapping[str, Floats] | None = None) -> dict[str, Floats]:
@@ -148,7 +146,6 @@ class DirectionFit:
             nested_layers=[int(layer) for layer in picked],
             at_nested=at_nested,
             projections={name: stacked[name] for name in ("a", "b")},
-            gap=(stacked["a"] - stacked["b"]).mean(axis=1),
         )
 
     def _at(self, picked: NDArray[np.int64]) -> dict[str, Floats]:
