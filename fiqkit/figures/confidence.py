@@ -14,9 +14,13 @@ def stating(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if row["ece"] is not None]
 
 
-def calibration(rows: Sequence[Row]) -> Figure:
-    """A small reliability diagram for each row that stated confidence: five bins, area of a mark ∝ episodes."""
-    shown = [(row, colour) for row, colour in zip(rows, colours(rows), strict=True) if row["ece"] is not None]
+def calibration(rows: Sequence[Row], among: Sequence[Row]) -> Figure:
+    """A small reliability diagram for each row, all of which stated confidence: five bins, area ∝ episodes.
+
+    The colour of a model is the one that it has `among` all rows.
+    """
+    models = dict(zip((row["model"] for row in among), colours(among), strict=True))
+    shown = [(row, models[row["model"]]) for row in rows]
     columns = min(3, max(len(shown), 1))
     lines = -(-len(shown) // columns) or 1
     figure, grid = canvas(WIDTH, 2.3 * lines, nrows=lines, ncols=columns, sharex=True, sharey=True, squeeze=False)

@@ -16,6 +16,8 @@ from fiqkit.figures.style import asking as asking_rows
 # People on 50 instances of the FinInteract release, question and passage in hand (published with it).
 HUMAN = {"accuracy": 0.30, "ac1_touch": 0.68, "label": "people (n = 50)"}
 
+_PANELS = 12  # reliability diagrams that are still read one by one
+
 
 @dataclass(frozen=True, slots=True)
 class Material:
@@ -43,6 +45,12 @@ def _asking(draw: Callable[[list[Row]], Figure]) -> Callable[[Material], Figure 
 def _interaction(material: Material) -> list[Row]:
     """Rows for a line chart: one mode, the one that asks where there is one."""
     return in_mode(material.rows, "interact") or list(material.rows)[:8]
+
+
+def _stating(rows: Sequence[Row]) -> list[Row]:
+    """Rows with a calibration error; of many, only those of the mode `interact`."""
+    found = confidence.stating(rows)
+    return found if len(found) <= _PANELS else in_mode(found, "interact") or found[:_PANELS]
 
 
 def _lever(material: Material) -> Figure | None:
@@ -101,7 +109,7 @@ PLATES = (
         "Calibration",
         "Stated confidence against accuracy in five bins; the larger the mark, the more episodes. Below the line: "
         "over-confident.",
-        lambda material: confidence.calibration(material.rows) if confidence.stating(material.rows) else None,
+        lambda material: confidence.calibration(rows, material.rows) if (rows := _stating(material.rows)) else None,
     ),
     Plate(
         "entropy",
@@ -115,7 +123,7 @@ PLATES = (
 def draw_all(material: Material) -> list[tuple[Plate, Figure]]:
     """Every figure that has something to show."""
     with styled():
-        drawn = [(plate, plate.draw(material)) for plate in PLATES]
+        drawn = [(plate, plate.draw(material)) for plate in PLATES if material.rows]
     return [(plate, figure) for plate, figure in drawn if figure is not None]
 
 
