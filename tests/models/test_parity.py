@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 from pathlib import Path
 from types import ModuleType
 
@@ -11,20 +11,19 @@ import pytest
 from fiqkit.models.cards import find_card
 from fiqkit.models.weights import to_transformers
 
-BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "parity.py"
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
-def parity() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("parity", BENCHMARK)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture
+def parity(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The benchmark as a module."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    return importlib.import_module("parity")
 
 
 @pytest.mark.slow
-def test_gguf_and_its_dequantisation_agree() -> None:
-    result = parity().compare("smollm2-135m", "smollm2-135m-hf")
+def test_gguf_and_its_dequantisation_agree(parity: ModuleType) -> None:
+    result = parity.compare("smollm2-135m", "smollm2-135m-hf")
     assert result.prompts == 50
     assert result.same_ids == 50
     assert result.same_first_token >= 45
