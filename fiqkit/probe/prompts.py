@@ -137,24 +137,31 @@ def derangement(instances: Sequence[Instance], folds: Ints, seed: int) -> list[i
 
 # --- paraphrase -----------------------------------------------------------------------------------------------------
 
-# language → (a question's known form, its rewording, the lead-in of a question of any other form)
+# language → known forms of a question, each with its rewording
 _FORMS = {
     "en": (
-        re.compile(r"^What (?:was|were|is|are) (?P<whose>.+?(?:['’]s|s['’])) (?P<what>.+?)\?$"),
-        "Please look up {whose} {what} and tell me how much it came to.",
-        "Here is something I would like to find out: {question}",
+        (
+            re.compile(r"^What (?:was|were|is|are) (?P<whose>.+?(?:['’]s|s['’])) (?P<what>.+?)\?$"),
+            "Please look up {whose} {what} and tell me how much it came to.",
+        ),
+        (
+            re.compile(
+                r"^(?:What did|Which figure does) (?P<who>.+?) (?:report as its|give for) (?P<what>.+?)\?$",
+            ),
+            "Please look up the {what} of {who} and tell me how much it came to.",
+        ),
     ),
     "zh": (
-        re.compile(r"^(?P<what>.+?)(?:是多少|为多少|有多少|多少)？$"),
-        "麻烦查一下，{what}有多少？",
-        "我想了解这样一件事：{question}",
+        (re.compile(r"^(?P<who>.+?)实现了多少(?P<what>.+?)？$"), "麻烦查一下，{who}的{what}有多少？"),
+        (re.compile(r"^(?P<what>.+?)(?:是多少|为多少|有多少|多少)？$"), "麻烦查一下，{what}有多少？"),
     ),
 }
+_LEAD_IN = {"en": "Here is something I would like to find out: {question}", "zh": "我想了解这样一件事：{question}"}
 
 
 def paraphrase(question: str, language: str) -> tuple[str, bool]:
     """(Q in other words, whether its form was known). No word that bears on the reading is added or lost."""
-    form, rewording, lead_in = _FORMS[language]
-    if match := form.match(question):
-        return rewording.format(**match.groupdict()), True
-    return lead_in.format(question=question), False
+    for form, rewording in _FORMS[language]:
+        if match := form.match(question):
+            return rewording.format(**match.groupdict()), True
+    return _LEAD_IN[language].format(question=question), False

@@ -44,7 +44,9 @@ def test_every_context_is_lent_once_to_another_company_within_the_fold() -> None
     partner = derangement(ITEMS.instances, ITEMS.folds, seed=0)
     assert sorted(partner) == list(range(len(ITEMS)))
     languages = [(ITEMS.instances[i].language, ITEMS.instances[j].language) for i, j in enumerate(partner)]
-    assert sum(one != other for one, other in languages) <= len(ITEMS) / 5  # where a fold's companies leave no other way
+    assert (
+        sum(one != other for one, other in languages) <= len(ITEMS) / 5
+    )  # where a fold's companies leave no other way
     for item, lender in enumerate(partner):
         one, other = ITEMS.instances[item], ITEMS.instances[lender]
         assert one.cluster != other.cluster and ITEMS.folds[item] == ITEMS.folds[lender]
@@ -70,7 +72,18 @@ def test_the_prompt_is_the_question_a_blank_line_and_the_context() -> None:
     [
         ("What were 3M's net sales?", "en", "Please look up 3M's net sales and tell me how much it came to."),
         ("What was Meta Platforms' EPS?", "en", "Please look up Meta Platforms' EPS and tell me how much it came to."),
+        (
+            "What did Visa report as its revenue?",
+            "en",
+            "Please look up the revenue of Visa and tell me how much it came to.",
+        ),
+        (
+            "Which figure does Visa give for EPS?",
+            "en",
+            "Please look up the EPS of Visa and tell me how much it came to.",
+        ),
         ("宝钢股份的净利润是多少？", "zh", "麻烦查一下，宝钢股份的净利润有多少？"),
+        ("迈克生物实现了多少净利润？", "zh", "麻烦查一下，迈克生物的净利润有多少？"),
     ],
 )
 def test_paraphrases_of_known_forms(question: str, language: str, expected: str) -> None:
