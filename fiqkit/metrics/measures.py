@@ -18,6 +18,7 @@ Measure = Callable[[Scored], Part]
 
 NOT_DEFINED: Part = (0.0, 0.0)  # the episode says nothing about the measure
 UNKNOWN: Part = (nan, 1.0)  # it does, but what was not recorded: the measure of the whole is then unknown
+SCALE_MISSING = "scale_missing"  # a grader's flag: the digits are right, the scale was left out
 COMMITTED = frozenset({Outcome.INTENDED, Outcome.DEFAULT, Outcome.OTHER})
 
 
@@ -73,6 +74,7 @@ def _commitment(e: Scored) -> Part:
 
 MEASURES: dict[str, Measure] = {
     "accuracy": _over_all(lambda e: bool(e.is_intended)),
+    "accuracy_without_scale_missing": _over_all(lambda e: bool(e.is_intended) and SCALE_MISSING not in e.flags),
     "default_capture": _default_capture,
     "covers_both": _covers_both,
     "interaction_rate": _over_all(lambda e: e.asked),

@@ -149,10 +149,17 @@ def partial_runs(runs: Sequence[Row]) -> list[str]:
 
 
 def notes(rows: Sequence[Row]) -> list[str]:
-    """One line for each row that left episodes out of its rates, with the worst and the best case."""
-    return [
+    """One line for each row that left episodes out of its rates, or counts answers without their scale as right."""
+    left_out = [
         f"{row['model']} {row['mode']}: {row['unscored']} unscored and {row['engine_error']} engine errors are outside "
         f"the rates; accuracy is between {percent(row['accuracy_worst'])} and {percent(row['accuracy_best'])}"
         for row in rows
         if row["unscored"] or row["engine_error"]
     ]
+    scaleless = [
+        f"{row['model']} {row['mode']}: some right answers left the scale out; without them accuracy is "
+        f"{percent(row['accuracy_without_scale_missing'])}"
+        for row in rows
+        if row["accuracy_without_scale_missing"] != row["accuracy"]
+    ]
+    return left_out + scaleless

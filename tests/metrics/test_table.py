@@ -62,6 +62,11 @@ def test_default_capture_and_single_gold(scored):
     assert row["single_gold_difference"] == pytest.approx(0.4)
 
 
+def test_answers_without_their_scale_are_also_counted_out(scored):
+    (row,) = main_rows([scored("a"), scored("b", flags=("scale_missing",)), scored("c", outcome="other")])
+    assert (row["accuracy"], row["accuracy_without_scale_missing"]) == (pytest.approx(2 / 3), pytest.approx(1 / 3))
+
+
 def test_single_gold_inflation_without_a_right_answer_is_undefined(scored):
     (row,) = main_rows([scored("a", outcome="default")])
     assert row["single_gold_inflation"] is None
