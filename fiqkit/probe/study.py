@@ -6,10 +6,11 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from fiqkit.errors import UserError
+from fiqkit.errors import MissingExtra, UserError
 from fiqkit.probe import controls
 from fiqkit.probe.analysis import Findings, analyse
 from fiqkit.probe.capture import (
@@ -82,6 +83,7 @@ def probe(instances: Sequence[Instance], settings: Settings, say: Say, progress:
     Raises:
         UserError: bad input, in one line; nothing is loaded before all that can be checked has been.
     """
+    _check_surroundings(settings.out)
     items = Items.of(instances, settings.folds, settings.seed)
     checkpoint = find_checkpoint(settings.model)
     if settings.adapter:
@@ -118,6 +120,16 @@ def probe(instances: Sequence[Instance], settings: Settings, say: Say, progress:
         adapted = _analyse("analyses with the adapter", items, after, points, settings, progress)
         result["adapter"] = _adapter(items, settings.adapter, (states, findings), (after, adapted))
     return Study(result, items, states, findings, checkpoint)
+
+
+def _check_surroundings(out: Path) -> None:
+    """What would only fail after the model has run is found out before."""
+    if any(find_spec(name) is None for name in ("accelerate", "psutil", "safetensors", "sklearn")):
+        raise MissingExtra("fiqkit probe", "probe")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{out}: cannot be made a folder ({error.strerror}); name another with --out") from error
 
 
 def _points(asked: Sequence[int] | None, points: int) -> list[int]:

@@ -208,6 +208,18 @@ def test_too_few_categories_items_or_companies(checkpoint: Callable[[str], Path]
         run(base, some, tmp_path, folds=1)
 
 
+def test_what_would_fail_after_the_capture_is_found_before_it(
+    checkpoint: Callable[[str], Path], instances: list[Instance], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    settings = room.Settings(str(checkpoint("qwen3")), tmp_path / "file" / "out")
+    with pytest.raises(UserError, match=r"file/out: cannot be made a folder .* --out"):
+        room.probe(instances, settings, print, lambda *_: None)
+    monkeypatch.setattr(room, "find_spec", lambda name: None if name == "sklearn" else name)
+    with pytest.raises(UserError, match=r'pip install "fiqkit\[probe\]"'):
+        run(checkpoint("qwen3"), instances, tmp_path)
+
+
 def test_layers_out_of_range(checkpoint: Callable[[str], Path], instances: list[Instance], tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"--layers 5 is out of range; .* 0 \(the embedding\) to 4"):
         run(checkpoint("qwen3"), instances, tmp_path, layers=[2, 5])
