@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+import zipfile
 from collections import defaultdict
 from math import isclose
 from pathlib import Path
@@ -81,3 +87,34 @@ def test_every_filing(shared_data: Path) -> None:
     assert count == 126739
     assert len(lost) <= 0.005 * count, lost[:5]
     assert 0 <= beyond < 0.01 * count
+
+
+def resident(pid: int) -> int:
+    """Resident bytes of a process and its children; pages that they share are counted in each."""
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE") + sum(resident(int(child)) for child in children)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc")
+def test_a_bulk_zip_stays_within_500_mb(shared_data: Path, tmp_path: Path) -> None:
+    """Fifteen companies of real size; `benchmarks/ingest.py --bulk 1.0` does the same with a gigabyte."""
+    originals = [gzip.decompress(path.read_bytes()) for path in sorted((shared_data / "sec/companyfacts").iterdir())]
+    with zipfile.ZipFile(tmp_path / "companyfacts.zip", "w") as archive:
+        for cik in range(1, 16):
+            content = json.loads(originals[cik % len(originals)]) | {"cik": cik}
+            archive.writestr(f"CIK{cik:010d}.json", json.dumps(content))
+    arguments = ["ingest", str(tmp_path / "companyfacts.zip"), "--out", str(tmp_path / "facts.db"), "--jobs", "2"]
+    process = subprocess.Popen([sys.executable, "-c", "from fiqkit.cli import main; main()", *arguments])
+    peak = 0
+    while process.poll() is None:
+        peak = max(peak, resident(process.pid))
+        time.sleep(0.05)
+    assert process.returncode == 0
+    assert 0 < peak < 500e6
+    with sqlite3.connect(tmp_path / "facts.db") as conn:
+        assert conn.execute("SELECT count(*), count(DISTINCT entity) FROM facts").fetchone() == (242211, 15)
