@@ -27,7 +27,7 @@ MODE_ORDER = (
     "enumerate",
     "category-aware",
 )
-WITH_INTERVAL = ("accuracy", "default_capture", "interaction_rate", "ac1_touch", "ac1_central", "dise_plus_all")
+WITH_INTERVAL = ("accuracy", "default_capture", "interaction_rate", "ac1_touch", "ac1_central", "dise_plus_all", "ece")
 _SMALLEST_BIN = 10  # items in a bin of prior entropy
 
 Key = TypeVar("Key", bound=Hashable)
@@ -71,13 +71,17 @@ def summary(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """Every measure over some episodes, with an interval beside those named (`NAME_ci`); `n` is how many count."""
+    """Every measure and the ECE of some episodes, with an interval beside those named (`NAME_ci`); `n` count."""
     numbers: dict[str, Any] = {"n": sum(e.counts for e in episodes)}
     for name in MEASURES:
         numbers[name] = estimate(name, episodes)
         if name in intervals:
             numbers[f"{name}_ci"] = interval(name, episodes, resamples=resamples, seed=seed)
-    return numbers
+    drawn = resamples if "ece" in intervals else 0
+    numbers["ece"], ece_interval = expected_calibration_error(episodes, resamples=drawn, seed=seed)
+    if drawn:
+        numbers["ece_ci"] = ece_interval
+    return numbers | _single_gold(numbers["accuracy"], numbers["default_capture"])
 
 
 def _row(episodes: Sequence[Scored], *, resamples: int, seed: int) -> dict[str, Any]:
@@ -86,8 +90,6 @@ def _row(episodes: Sequence[Scored], *, resamples: int, seed: int) -> dict[str, 
         return {name: summary(groups[name], resamples=resamples, seed=seed) for name in order if name in groups}
 
     row = summary(episodes, WITH_INTERVAL, resamples=resamples, seed=seed)
-    row["ece"], row["ece_ci"] = expected_calibration_error(episodes, resamples=resamples, seed=seed)
-    row |= _single_gold(row["accuracy"], row["default_capture"])
     row |= _apart(episodes)
     bins = entropy_bins([e.h0 for e in episodes])
     row["by_language"] = parts(lambda e: e.language, LANGUAGES)

@@ -127,11 +127,13 @@ def test_none_counts_as_generic(scored):
 def test_parts(scored):
     episodes = [
         scored("a"),
-        scored("b", language="zh", categories=("metric_definition", "entity_scope"), outcome="other"),
+        scored("b", confidence=100, language="zh", categories=("metric_definition", "entity_scope"), outcome="other"),
         scored("c", language="zh"),
     ]
     (row,) = main_rows(episodes)
     assert {k: v["accuracy"] for k, v in row["by_language"].items()} == {"en": 1.0, "zh": 0.5}
+    assert {k: v["ece"] for k, v in row["by_language"].items()} == {"en": None, "zh": 1.0}
+    assert row["by_category"]["metric_definition"]["single_gold_difference"] == 0.0
     assert {k: (v["n"], v["accuracy"]) for k, v in row["by_category"].items()} == {
         "entity_scope": (2, 1.0),
         "metric_definition": (1, 0.0),

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from fiqkit.cli import fiqkit, main
+from fiqkit.figures import gallery
 
 
 def run(*args: str) -> str:
@@ -43,7 +44,8 @@ def test_report_on_a_terminal(store_file: Path):
     assert "alpha: search → interact" in text and "run r1 is partial" in text
 
 
-def test_report_files(store_file: Path, tmp_path: Path):
+def test_report_files(store_file: Path, tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(gallery, "PLATES", gallery.PLATES[:2])
     run(
         "report",
         "--store",
