@@ -61,7 +61,8 @@ class Decoders:
         self.rows = rows
         self.names = list(targets)
         self.outer = outer[rows]
-        moved = block_permutations(np.asarray(items.clusters)[rows].tolist(), shuffles, items.seed)
+        strata = np.unique(np.stack([self.outer, items.folds[rows]]), axis=1, return_inverse=True)[1].ravel()
+        moved = block_permutations(np.asarray(items.clusters)[rows].tolist(), strata, shuffles, items.seed)
         self.columns = {
             name: np.concatenate([y[None], y[moved]]).T if shuffles else y[:, None] for name, y in targets.items()
         }

@@ -44,17 +44,20 @@ def company_folds(clusters: Sequence[str], labels: Sequence[str], folds: int, se
     return fold_of[member]
 
 
-def block_permutations(clusters: Sequence[str], draws: int, seed: int) -> Ints:
+def block_permutations(clusters: Sequence[str], strata: Ints, draws: int, seed: int) -> Ints:
     """Index arrays, shape (draws, n), that move labels in whole companies: `labels[index]` is one shuffle.
 
-    Labels of one company resemble one another, so shuffling single items would make chance look too narrow.
+    Labels of one company resemble one another, so shuffling single items would make chance look too narrow. They stay
+    within their stratum, shape (n,): folds are balanced by the true labels, and a shuffle that upset the balance would
+    decode worse than chance.
     """
     names, member = np.unique(np.asarray(clusters), return_inverse=True)
     rng = np.random.default_rng(seed)
-    # Sorting by (the company's random number, the item's own) puts whole companies into random order.
-    order = np.argsort(rng.random((draws, len(names)))[:, member] + rng.random((draws, len(member))) * 1e-9, axis=1)
+    # Sorting by (stratum, the company's random number, the item's own) puts whole companies into random order.
+    company, item = rng.random((draws, len(names)))[:, member], rng.random((draws, len(member)))
+    order = np.argsort(2 * strata + company + item * 1e-9, axis=1)
     index = np.empty_like(order)
-    index[:, np.argsort(member, kind="stable")] = order
+    index[:, np.lexsort((member, strata))] = order
     return index
 
 

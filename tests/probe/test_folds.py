@@ -37,7 +37,7 @@ def test_folds_are_alike_in_size_and_labels() -> None:
 def test_shuffles_are_permutations_that_move_whole_companies(clusters: list[str], seed: int) -> None:
     names = np.array(clusters)
     places = np.argsort(names, kind="stable")
-    for index in block_permutations(clusters, 5, seed):
+    for index in block_permutations(clusters, np.zeros(len(clusters), int), 5, seed):
         assert sorted(index) == list(range(len(clusters)))
         moved = names[index[places]]  # read company by company, each company arrives in one run
         runs = 1 + int(np.sum(moved[1:] != moved[:-1]))
@@ -45,10 +45,16 @@ def test_shuffles_are_permutations_that_move_whole_companies(clusters: list[str]
 
 
 def test_shuffles_differ_and_every_item_can_come_anywhere() -> None:
-    index = block_permutations(["a", "b", "c", "d"], 400, seed=0)
+    index = block_permutations(["a", "b", "c", "d"], np.zeros(4, int), 400, seed=0)
     for item in range(4):
         counts = np.bincount(index[:, item], minlength=4)
         assert counts.min() > 60
+
+
+def test_labels_stay_within_their_fold() -> None:
+    clusters, strata = [f"c{i // 2}" for i in range(40)], np.arange(40) // 10
+    for index in block_permutations(clusters, strata, 50, seed=0):
+        assert (strata[index] == strata).all()
 
 
 def test_signs_and_weights_are_one_a_company() -> None:
