@@ -69,7 +69,7 @@ class NestedRidge:
             better = error < self._error[fold]
             self._error[fold, better] = error[better]
             self.layer[fold, better] = self._seen
-            self.scores[np.ix_(held_out, better)] = scores[:, better]
+            self.scores[held_out] = np.where(better, scores, self.scores[held_out])
         self._seen += 1
         return here
 
@@ -105,10 +105,11 @@ def _best_penalty(
         error = np.zeros_like(best)
         for group in groups:
             left_out = np.linalg.inv(residual_maker[np.ix_(group, group)]).astype(np.float32)
-            error += np.square(left_out @ fitted[group]).sum(axis=0)
+            residuals = left_out @ fitted[group]
+            error += np.einsum("ic,ic->c", residuals, residuals)
         better = error < best
         best[better] = error[better]
-        chosen[:, better] = fitted[n:][:, better]
+        np.copyto(chosen, fitted[n:], where=better)
     return best, chosen
 
 
