@@ -96,6 +96,7 @@ def test_where_any_added_text_moves_the_state_the_controls_say_so() -> None:
     assert found[1:4] == [FAILS, FAILS, FAILS]
 
 
+@pytest.mark.slow
 def test_half_of_an_effect_is_called_weakened_not_surviving() -> None:
     findings, checked = run(planted(5, 2, {"plain": 4.0, "neutral": 1.6, "mismatched": 4.0, "paraphrase": 4.0}))
     assert checked["neutral"]["retained"] == pytest.approx(0.4, abs=0.15)
@@ -114,6 +115,7 @@ def test_a_planted_category_is_found_at_its_layer() -> None:
     assert checked["bag_of_words"]["states_minus_this"] > 0.2
 
 
+@pytest.mark.slow
 def test_a_category_that_is_only_a_companys_fingerprint_does_not_reach_new_companies() -> None:
     """Each company asks about one category, and its states are its own: only companies already known are decoded."""
     kinds = dict(zip(sorted(set(ITEMS.clusters)), ["entity_scope", "metric_definition"] * 15, strict=True))
@@ -136,6 +138,7 @@ def test_nothing_planted_nothing_reported_over_200_seeds() -> None:
     assert direction <= 18 and category <= 18 and surviving <= 18
 
 
+@pytest.mark.slow
 def test_without_a_finding_its_controls_are_not_tested() -> None:
     findings, checked = run(noise(11))
     found = verdicts(findings, checked)

@@ -88,6 +88,7 @@ def study(checkpoint: Callable[[str], Path], instances: list[Instance], tmp_path
     return probe(instances, settings, lambda _: None, lambda *_: None)
 
 
+@pytest.mark.slow
 def test_steering_measures_every_strength_for_the_direction_and_for_random_ones(
     study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:

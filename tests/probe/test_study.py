@@ -29,7 +29,10 @@ def run(model: Path | str, instances: list[Instance], out: Path, **options: obje
         (out / "said.txt").write_text("\n".join(said))
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize(
+    "architecture",
+    [a if a in ("qwen3_moe", "qwen3_next") else pytest.param(a, marks=pytest.mark.slow) for a in ARCHITECTURES],
+)
 def test_every_analysis_runs_on_every_architecture(
     architecture: str, checkpoint: Callable[[str], Path], instances: list[Instance], tmp_path: Path
 ) -> None:
@@ -119,6 +122,7 @@ def make_adapter(base: Path, folder: Path, **changes: object) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_before_and_after_an_adapter(
     checkpoint: Callable[[str], Path], instances: list[Instance], tmp_path: Path
 ) -> None:
