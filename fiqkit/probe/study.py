@@ -83,12 +83,12 @@ def probe(instances: Sequence[Instance], settings: Settings, say: Say, progress:
     Raises:
         UserError: bad input, in one line; nothing is loaded before all that can be checked has been.
     """
-    _check_surroundings(settings.out)
     items = Items.of(instances, settings.folds, settings.seed)
     checkpoint = find_checkpoint(settings.model)
     if settings.adapter:
         check_adapter(settings.adapter, checkpoint)
     points = _points(settings.layers, checkpoint.config().num_hidden_layers + 1)
+    _check_surroundings(settings.out)
     tokenizer = load_tokenizer(checkpoint)
     prompts = build_prompts(instances, items.folds, lambda text: len(tokenizer.tokenize(text)), settings.seed)
     ids = {condition: [encode(tokenizer, text) for text in prompts.texts[condition]] for condition in CONDITIONS}
