@@ -59,12 +59,18 @@ def progress_bar(what: str, done: int, of: int) -> None:
 @click.option("--instances", type=click.Path(path_type=Path), default=None, help="JSONL; default: the bundled set.")
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N instances.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("probe"), show_default=True, help="Output folder.")
-@click.option("--dtype", type=click.Choice(["auto", "f32", "bf16", "fp16", "4bit"]), default="auto", show_default=True)
+@click.option(
+    "--dtype",
+    type=click.Choice(["auto", "f32", "bf16", "fp16", "4bit"]),
+    default="auto",
+    show_default=True,
+    help="Precision of the weights; auto is f32 without a GPU.",
+)
 @click.option("--adapter", type=click.Path(path_type=Path), help="Compare before and after this LoRA adapter.")
 @click.option("--layers", help="Points to look at, like 0,10-20; 0 is the embedding. Default: all.")
 @click.option("--folds", type=int, default=5, show_default=True, help="Cross-validation folds; companies stay whole.")
 @click.option("--permutations", type=click.IntRange(min=19), help="Default: enough for Holm over the layers.")
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of folds, shuffles and bootstrap.")
 @click.option("--steer", is_flag=True, help="Add the direction while the agent takes its first action.")
 @click.option("--alphas", default="-4,-2,0,2,4", show_default=True, help="Steering strengths, in gaps from Q + C to Q.")
 @click.option("--steer-layers", help="Points to steer at, like 20 or 18-20; default: the direction's peak.")
