@@ -42,7 +42,8 @@ class RunProgress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._bar.stop()
+        if self._bar.live.is_started:
+            self._bar.stop()
 
     def _started(self, run: str, left: int, done: int) -> None:
         self._say(f"run {run}: {left} episodes to play" + (f", {done} already done" if done else ""))

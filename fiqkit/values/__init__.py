@@ -8,8 +8,9 @@ nothing else, so that "the same number" means one thing throughout.
     [-1234000000.0, -4.5]
 """
 
+from fiqkit.values.mention import mentions
 from fiqkit.values.period import Period, find_periods
 from fiqkit.values.scan import find
-from fiqkit.values.value import Value, mentions, same, same_digits
+from fiqkit.values.value import Value, same, same_digits
 
 __all__ = ["Period", "Value", "find", "find_periods", "mentions", "same", "same_digits"]

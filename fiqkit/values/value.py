@@ -9,7 +9,7 @@ from math import isclose
 # amount, a count. A percentage is never a number of percentage points, and no kind but `plain` stands for all.
 _COMPATIBLE = {frozenset(("currency", "per_share"))}
 _ROUNDED = ("percent", "points")
-_LEFT_OUT = (1e3, 1e4, 1e6, 1e8, 1e9, 1e12)
+SCALES_LEFT_OUT = (1e3, 1e4, 1e6, 1e8, 1e9, 1e12)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def same(a: Value, b: Value, tolerance: float = 0.01) -> bool:
     Rates are also the same when they agree at the coarser of the two precisions shown ("42%" and "42.1%"). A unit that
     one side leaves out is no difference; a fraction is never taken for a percentage.
     """
-    if not _comparable(a, b):
+    if not comparable(a, b):
         return False
     if abs(a.number - b.number) <= tolerance * abs(b.number) * (1 + 1e-9):
         return True
@@ -54,26 +54,13 @@ def same(a: Value, b: Value, tolerance: float = 0.01) -> bool:
 
 def same_digits(a: Value, b: Value, tolerance: float = 0.01) -> bool:
     """Whether `a` writes the digits of the scaled amount `b` but leaves its scale out ("15,803,630" for $15.80B)."""
-    if a.scale != 1 or b.scale == 1 or not _comparable(a, b) or a.kind not in ("plain", "currency"):
+    if a.scale != 1 or b.scale == 1 or not comparable(a, b) or a.kind not in ("plain", "currency"):
         return False
-    return any(isclose(a.number * factor, b.number, rel_tol=tolerance) for factor in _LEFT_OUT)
+    return any(isclose(a.number * factor, b.number, rel_tol=tolerance) for factor in SCALES_LEFT_OUT)
 
 
-def mentions(text: str, value: Value | str, tolerance: float = 0.01) -> bool:
-    """Whether `text` holds this value in any notation: other units, the scale left out, either sign, as a fraction.
-
-    Stricter readers than `same` need this: a leak check must not miss "46,750 (in millions)" or "0.423". A string is
-    read with `find`; one that holds no value is looked for as it is written.
-    """
-    from fiqkit.values.scan import find
-
-    wanted = [value] if isinstance(value, Value) else find(value)
-    if not wanted:
-        return str(value).strip() in text
-    return any(_is_notation_of(found, wanted[0], tolerance) for found in find(text))
-
-
-def _comparable(a: Value, b: Value) -> bool:
+def comparable(a: Value, b: Value) -> bool:
+    """Whether two values can be one: the same kind and currency, as far as both say."""
     if a.currency and b.currency and a.currency != b.currency:
         return False
     return a.kind == b.kind or "plain" in (a.kind, b.kind) or frozenset((a.kind, b.kind)) in _COMPATIBLE
@@ -81,15 +68,3 @@ def _comparable(a: Value, b: Value) -> bool:
 
 def _rounds_to(a: Value, b: Value) -> bool:
     return abs(a.number - b.number) <= max(a.step, b.step) / 2 * (1 + 1e-9)
-
-
-def _is_notation_of(found: Value, wanted: Value, tolerance: float) -> bool:
-    if not _comparable(found, wanted):
-        return False
-    factors = [1.0]
-    if wanted.kind == "percent" and found.kind == "plain":
-        factors.append(100.0)
-    if wanted.scale != 1 and found.scale == 1:
-        factors.extend(_LEFT_OUT)
-    size = abs(wanted.number)
-    return any(isclose(abs(found.number) * factor, size, rel_tol=tolerance) for factor in factors)
