@@ -14,6 +14,7 @@ from fiqkit.commands.options import FILE, json_option, print_json, store_option
 @click.argument("runs", nargs=-1)
 @click.option("--format", "form", type=click.Choice(["csv", "json", "latex", "md"]), help="Instead of the table.")
 @click.option("--html", type=FILE, help="Write one self-contained page, every episode in it.")
+@click.option("--probe", "probes", type=FILE, multiple=True, help="Show this folder of `fiqkit probe` on the page too.")
 @click.option("--figures", type=FILE, help="Write every figure as SVG and PNG into this folder.")
 @click.option("--grader", help="Whose grades to take; by default the recorded ones of an import, else those of rules.")
 @click.option("--judge", help="Whose judgements of questions to take; by default as for --grader.")
@@ -24,6 +25,7 @@ def command(
     runs: tuple[str, ...],
     form: str | None,
     html: Path | None,
+    probes: tuple[Path, ...],
     figures: Path | None,
     grader: str | None,
     judge: str | None,
@@ -42,7 +44,7 @@ def command(
         if html:
             from fiqkit.report.html import write_page
 
-            write_page(report, kept, html)
+            write_page(report, kept, html, probes)
             click.echo(f"page: {html}", err=True)
         if figures:
             from fiqkit.figures.gallery import save_all

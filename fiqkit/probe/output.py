@@ -161,6 +161,18 @@ def section(result: Result, drawings: Mapping[str, str]) -> str:
     return f"<h2>Which claims survive</h2><table>{rows}</table>{plates}"
 
 
+def read_section(folder: Path) -> tuple[str, str]:
+    """The model and the fragment of a probe from the folder that it was written to, for another page.
+
+    Raises:
+        UserError: no probe's result there.
+    """
+    result = read_result(folder)
+    files = {name: folder / f"{name}.svg" for name in _TITLES}
+    drawn = {name: file.read_text(encoding="utf-8") for name, file in files.items() if file.exists()}
+    return result["model"], section(result, {name: text[text.index("<svg") :] for name, text in drawn.items()})
+
+
 def _page(result: Result, drawings: Mapping[str, str]) -> str:
     model = html.escape(result["model"])
     head = f"{result['layers']} layers, {result['items']} items of {result['companies']} companies"

@@ -39,26 +39,27 @@ _CELLS = (
 _TAGS = {"intended": "intended", "default": "default", "neither": "neither gold", "engine_error": "engine error"}
 
 
-def write_page(report: Report, store: Store, path: Path) -> None:
-    """Write the page.
+def write_page(report: Report, store: Store, path: Path, probes: Sequence[Path] = ()) -> None:
+    """Write the page; `probes` are folders of `fiqkit probe` to show on it.
 
     Raises:
         UserError: the file cannot be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(page(report, store), encoding="utf-8")
+        path.write_text(page(report, store, probes), encoding="utf-8")
     except OSError as error:
         raise UserError(f"{path}: cannot be written ({error}); name another file with --html") from error
 
 
-def page(report: Report, store: Store) -> str:
+def page(report: Report, store: Store, probes: Sequence[Path] = ()) -> str:
     """The page as text."""
     from jinja2 import Environment, FileSystemLoader
     from markupsafe import Markup
 
     from fiqkit.figures.gallery import draw_all
     from fiqkit.figures.style import svg
+    from fiqkit.probe.output import read_section
 
     plates = [
         {"name": plate.name, "title": plate.title, "caption": plate.caption, "svg": Markup(svg(figure))}
@@ -70,10 +71,16 @@ def page(report: Report, store: Store) -> str:
     sections += [("parts", "By language and category"), ("endings", "Endings")]
     sections += [("comparisons", "Comparisons")] if report.comparisons else []
     sections += [("diagnosis", "Diagnosis")] if report.diagnosis else []
+    probed = [
+        {"id": f"probe-{n}", "model": model, "body": Markup(body)}
+        for n, (model, body) in enumerate(map(read_section, probes))
+    ]
+    sections += [(probe["id"], f"Probe of {probe['model']}") for probe in probed]
     template = Environment(loader=FileSystemLoader(_HERE), autoescape=True).get_template("page.html")
     return template.render(
         title="Evaluation report",
         standfirst=_standfirst(report),
+        probes=probed,
         sections=[*sections, ("episodes", "Episodes")],
         css=Markup((_HERE / "page.css").read_text(encoding="utf-8")),
         js=Markup((_HERE / "page.js").read_text(encoding="utf-8")),

@@ -101,6 +101,22 @@ def test_an_unwritable_page(store_file, tmp_path, monkeypatch):
         write_page(make_report(store), store, tmp_path / "file" / "page.html")
 
 
+def test_a_probe_is_shown_on_the_page(store_file, tmp_path):
+    store = Store(store_file)
+    claims = [{"verdict": "does not survive", "claim": "<it> is more than length", "because": "p = 0.6"}]
+    result = {"model": "m<1>", "layers": 2, "direction": {}, "category": {}, "controls": {}, "claims": claims}
+    (tmp_path / "probe.json").write_text(json.dumps(result))
+    (tmp_path / "depth.svg").write_text('<?xml version="1.0"?><svg id="drawn"></svg>')
+    text = page(make_report(store), store, [tmp_path])
+    assert 'id="probe-0"' in text
+    assert "Probe of m&lt;1&gt;" in text
+    assert "&lt;it&gt; is more than length" in text
+    assert '<svg id="drawn">' in text
+    assert "<?xml" not in text
+    with pytest.raises(UserError, match="no probe result"):
+        page(make_report(store), store, [tmp_path / "none"])
+
+
 @pytest.mark.browser
 def test_a_browser_lists_filters_and_opens_episodes(store_file, tmp_path):
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
