@@ -10,6 +10,7 @@ from fiqkit import values
 from fiqkit.agent.environment import Environment, World
 from fiqkit.agent.modes import MODE_NAMES, Mode, mode
 from fiqkit.agent.policy import play
+from fiqkit.agent.prompts import Prompts
 from fiqkit.agent.reference import ReferenceAgent
 from fiqkit.bench_data import INSTANCES
 from fiqkit.records import Instance, read_instances
@@ -26,7 +27,10 @@ def authored(instance: Instance, rules: Mode) -> Iterator[str]:
     """What the agent was told in an episode; the search finds nothing, so that no passage is among it."""
     environment = Environment(instance, rules, World(open_simulator("rules"), _nothing_found))
     asyncio.run(play(ReferenceAgent("template-asker", [instance]), environment))
-    return (message["content"] for message in environment.messages if message["role"] != "assistant")
+    system, *rest = environment.messages
+    # The system message is the same for every instance of a language, so it can give none away.
+    assert system["content"] == Prompts.of(instance.language).system(rules)
+    return (message["content"] for message in rest if message["role"] != "assistant")
 
 
 def states(text: str, gold: str) -> bool:
