@@ -1,6 +1,7 @@
 """The whole chain, from instances to the table: reference policies must give exactly the numbers that define them."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from fiqkit.agent.modes import PRIMARY
 from fiqkit.errors import UserError
 from fiqkit.run.evaluation import Result, Settings, evaluate
-from fiqkit.run.lineup import Lineup
+from fiqkit.run.lineup import Lineup, load
 from fiqkit.run.store import Store
 
 #           policy           accuracy  default  interaction (in mode interact)  commitment
@@ -76,6 +77,22 @@ def test_two_runs_with_one_seed_are_equal(tmp_path: Path) -> None:
         episodes = Store(tmp_path / name / "runs.db").episodes(result.run)
         stores.append(sorted((e.model, e.mode, e.instance_id, e.answer, e.asks) for _, e in episodes))
     assert stores[0] == stores[1]
+
+
+@pytest.mark.slow
+def test_a_model_on_one_thread_repeats_itself(tmp_path: Path) -> None:
+    """The embedded model, one request at a time: the same seed gives identical episodes but for timings."""
+    lineup = replace(load("demo"), modes=("answer", "interact"), turns=3, max_tokens=60, temperature=0.7)
+    engine = {"parallel": 1, "threads": 1}
+    played = []
+    for name in ("a.db", "b.db"):
+        settings = Settings(lineup=lineup, store=tmp_path / name, limit=2, seed=4, engine=engine)
+        result = asyncio.run(evaluate(settings))
+        episodes = [episode for _, episode in Store(tmp_path / name).episodes(result.run)]
+        timeless = [replace(e, seconds=0, turns=tuple(replace(t, seconds=0) for t in e.turns)) for e in episodes]
+        played.append(timeless)
+    assert len(played[0]) == 4
+    assert played[0] == played[1]
 
 
 @pytest.mark.parametrize(
