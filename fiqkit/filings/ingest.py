@@ -198,7 +198,8 @@ def _outcomes(tasks: list[_Task], jobs: int, executor: Executor | None) -> Itera
         pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=begin_worker)
         # A worker that has not begun yet must not answer Ctrl-C with a traceback; the mask is inherited.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        pool.submit(int)
+        for _ in range(jobs):  # a worker is started for each task while none is idle yet: all of them, here
+            pool.submit(int)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         try:
             yield _ahead(tasks, pool, 2 * jobs)
