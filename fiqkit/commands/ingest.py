@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fiqkit.commands.options import json_option, print_json
 from fiqkit.errors import UserError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _REASONS = 20  # reasons that the summary for people lists; --json has them all
 @click.option("--name", metavar="NAME", help="Company name for export tables that name no company.")
 @click.option("--passages", type=click.Path(path_type=Path), help="Write the filings' own text as passages (JSONL).")
 @click.option("--rendered", type=click.Path(path_type=Path), help="Write the facts as passages in plain words (JSONL).")
-@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+@json_option
 def command(
     paths: tuple[Path, ...],
     out: Path,
@@ -60,7 +60,7 @@ def command(
     for line in [*summary.skipped, *summary.faults]:
         click.echo(line, err=True)
     if as_json:
-        click.echo(json.dumps(summary.row(), ensure_ascii=False, indent=2))
+        print_json(summary.row())
     else:
         _print(summary, out)
     if summary.faults:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
+from fiqkit.commands.options import json_option, print_json
 from fiqkit.models.survey import survey
 
 
@@ -17,12 +17,12 @@ from fiqkit.models.survey import survey
     type=click.Path(dir_okay=False, path_type=Path),
     help="TOML file of your own cards (default: FIQKIT_CARDS).",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the cards as JSON.")
+@json_option
 def command(cards: Path | None, as_json: bool) -> None:
     """List the model cards and whether each can run here."""
     rows = survey(cards)
     if as_json:
-        click.echo(json.dumps(rows, ensure_ascii=False, indent=2))
+        print_json(rows)
         return
     _print(rows)
 

@@ -9,9 +9,8 @@ from typing import Any
 
 import click
 
+from fiqkit.bench_data import INSTANCES
 from fiqkit.errors import UserError
-
-BUNDLED = Path(__file__).parent.parent / "bench_data" / "instances.jsonl"
 
 
 def layer_list(text: str | None, option: str) -> list[int] | None:
@@ -93,7 +92,7 @@ def command(instances: Path | None, limit: int | None, as_json: bool, steer: boo
         options.pop("steer_randoms"),
     )
     settings = Settings(**{**options, "layers": layer_list(options["layers"], "--layers")})
-    chosen = read_instances(instances or BUNDLED)[:limit]
+    chosen = read_instances(instances or INSTANCES)[:limit]
     study = probe(chosen, settings, lambda line: click.echo(line, err=True), progress_bar)
     if steer:
         study.result["steering"] = steered(study, plan, resolve_dtype(settings.dtype), progress_bar)

@@ -97,7 +97,6 @@ class Worker:
         self._slots = [_Slot(sequence) for sequence in range(room.parallel + room.kept)]
         self._clock = itertools.count(1)
         self._cell_numbers = itertools.count()
-        self._closed = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="llama.cpp", daemon=True)
         self._thread.start()
 

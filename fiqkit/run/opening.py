@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from fiqkit.errors import UserError
-from fiqkit.run.cast import Cast, played_by
+from fiqkit.run.cast import THINKING, Cast, played_by
 from fiqkit.run.lineup import Lineup
 from fiqkit.run.regrading import grader_agreement, judge_agreement, regrade, rejudge
 from fiqkit.run.store import Store
@@ -90,7 +90,7 @@ def _check_not_itself(store: Store, runs: Sequence[str], role: str, name: str) -
     models = {
         row[0] for run in runs for row in store.conn.execute("SELECT DISTINCT model FROM episodes WHERE run=?", (run,))
     }
-    if card in models or f"{card}+thinking" in models:
+    if card in models or f"{card}{THINKING}" in models:
         raise UserError(
             f"{card} would be its own {role}; choose another --{role}, or allow it with --allow-self-grading"
         )

@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain
 
 from fiqkit.agent.environment import Environment, World
 from fiqkit.agent.modes import Mode
@@ -154,8 +153,3 @@ def jobs_left(
         ]
         for agent in agents
     ]
-
-
-def total(lanes: Iterable[Lane]) -> int:
-    """How many jobs there are."""
-    return sum(1 for _ in chain.from_iterable(lane.jobs for lane in lanes))
