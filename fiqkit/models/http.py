@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import aiohttp
+import orjson
 
 from fiqkit.models.faults import Fault, parse_retry_after
 
@@ -25,7 +27,9 @@ def open_session(headers: Mapping[str, str]) -> aiohttp.ClientSession:
     Must be called inside the event loop that will use it.
     """
     return aiohttp.ClientSession(
-        headers=dict(headers), connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=60), auto_decompress=True
+        headers={"Content-Type": "application/json", **headers},
+        connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=60),
+        cookie_jar=aiohttp.DummyCookieJar(),
     )
 
 
@@ -37,12 +41,9 @@ async def exchange(
     Raises:
         Fault: anything else than a JSON reply of at most `limit` bytes within `timeout` seconds.
     """
-    times = aiohttp.ClientTimeout(total=timeout, sock_connect=min(timeout, 10))
     method = "GET" if payload is None else "POST"
     try:
-        async with session.request(
-            method, url, data=payload, headers={"Content-Type": "application/json"}, timeout=times
-        ) as response:
+        async with session.request(method, url, data=payload, timeout=_times(timeout)) as response:
             body = await _bounded(response, limit, url)
             status, headers = response.status, response.headers
     except aiohttp.ClientConnectorError as error:
@@ -58,28 +59,35 @@ async def exchange(
     return _parse(url, body)
 
 
+@cache
+def _times(timeout: float) -> aiohttp.ClientTimeout:
+    return aiohttp.ClientTimeout(total=timeout, sock_connect=min(timeout, 10))
+
+
 async def _bounded(response: aiohttp.ClientResponse, limit: int, url: str) -> bytes:
-    parts: list[bytes] = []
-    size = response.content_length or 0
-    if size <= limit:
+    stated = response.content_length
+    if stated is None:  # sent in chunks
+        parts: list[bytes] = []
         size = 0
         async for part in response.content.iter_any():
             parts.append(part)
             size += len(part)
             if size > limit:
                 break
-    if size > limit:
-        response.close()  # or leaving the block would read the rest
-        raise Fault("too_large", f"{url}: the reply is longer than {limit:,} bytes")
-    return b"".join(parts)
+        else:
+            return b"".join(parts)
+    elif stated <= limit:
+        return await response.read()
+    response.close()  # or leaving the block would read the rest
+    raise Fault("too_large", f"{url}: the reply is longer than {limit:,} bytes")
 
 
 def _parse(url: str, body: bytes) -> Any:
     if not body.strip():
         raise Fault("empty", f"{url}: an empty reply")
     try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
+        return orjson.loads(body)
+    except ValueError:
         if looks_like_html(body):
             raise Fault("bad_json", f"{url}: answers an HTML page, not JSON") from None
         raise Fault("bad_json", f"{url}: the reply is not JSON ({body[:60]!r}…)") from None

@@ -8,13 +8,14 @@ Nothing is asked of a hub and nothing is reported anywhere: the engine talks to 
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit, urlunsplit
+
+import orjson
 
 from fiqkit.errors import UserError
 from fiqkit.models.cards import Card
@@ -160,11 +161,12 @@ class OpenAIEngine:
         dialect = await self._ready()
         chat = request.messages is not None
         body = self._body(request, dialect)
-        opening = "".join(m["content"] for m in request.messages[:2]) if request.messages else request.prompt_ids
+        # The first words that tell one dialogue from another: the system message is the same for many.
+        opening = request.messages[:2][-1]["content"] if request.messages else request.prompt_ids
         return await self._pool.complete(
             "/chat/completions" if chat else "/completions",
-            json.dumps(body, ensure_ascii=False).encode(),
-            lambda reply: read_reply(reply, request, dialect),
+            orjson.dumps(body),
+            lambda reply, seconds, queued: read_reply(reply, request, dialect, seconds, queued),
             prefix=str((opening or ())[:256]),
             tokens=self._estimate(request),
         )
@@ -188,7 +190,7 @@ class OpenAIEngine:
         if sampling.stop:
             body["stop"] = list(sampling.stop)
         if request.messages is not None:
-            body["messages"] = [dict(message) for message in request.messages]
+            body["messages"] = request.messages
         else:
             body["prompt"] = list(request.prompt_ids or ())
             body["max_tokens"] = body.pop(dialect.max_tokens)
@@ -282,7 +284,7 @@ def _without_credentials(url: str) -> str:
     return urlunsplit(parts._replace(netloc=f"{host}:{parts.port}" if parts.port else host, query=""))
 
 
-def read_reply(reply: Any, request: Request, dialect: Dialect) -> Completion:
+def read_reply(reply: Any, request: Request, dialect: Dialect, seconds: float = 0.0, queued: float = 0.0) -> Completion:
     """The completion in a server's reply.
 
     Raises:
@@ -324,6 +326,8 @@ def read_reply(reply: Any, request: Request, dialect: Dialect) -> Completion:
         logprobs=_logprobs(choice.get("logprobs")) if request.logprobs else (),
         prompt_tokens=counts[0],
         output_tokens=counts[1],
+        seconds=seconds,
+        queued=queued,
     )
 
 

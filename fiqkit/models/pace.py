@@ -32,6 +32,8 @@ class Pace:
 
     def book(self, tokens: int) -> float:
         """Book one request of so many tokens; the seconds to wait before it may be sent."""
+        if not any(self._rates):
+            return 0.0
         now = self._now()
         wait = 0.0
         for kind, (rate, amount) in enumerate(zip(self._rates, (1, tokens), strict=True)):
@@ -45,11 +47,6 @@ class Pace:
         """Give back, or take, the tokens by which the estimate was wrong."""
         if self._rates[1]:
             self._spoken[1] += (used - booked) / self._rates[1]
-
-    async def take(self, tokens: int) -> None:
-        """Wait until one request of so many tokens may be sent."""
-        if wait := self.book(tokens):
-            await asyncio.sleep(wait)
 
     def _now(self) -> float:
         return self._clock() if self._clock else asyncio.get_running_loop().time()

@@ -7,7 +7,7 @@ import asyncio
 import random
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
@@ -17,7 +17,8 @@ from fiqkit.models.http import exchange, open_session
 from fiqkit.models.pace import Pace
 from fiqkit.models.window import Window
 
-Read = Callable[[Any], Completion]  # a reply's JSON to a completion; raises Fault where it is not one
+# (a reply's JSON, seconds since the request was made, seconds of these in line) → completion; Fault where it is none
+Read = Callable[[Any, float, float], Completion]
 
 
 class Endpoint:
@@ -144,12 +145,17 @@ class Pool:
         asks = 0
         avoid: Endpoint | None = None
         for attempt in range(self._patience.attempts):
-            await self._pace.take(tokens)
+            if wait := self._pace.book(tokens):
+                await asyncio.sleep(wait)
             endpoint = await self._acquire(key, avoid)
+            sent = clock()
             try:
-                sent = clock()
-                completion = await self._once(endpoint, path, payload, read, tokens)
-                return replace(completion, seconds=clock() - start, queued=sent - start)
+                body = await exchange(self._open(), endpoint.url + path, payload, self._patience.timeout)
+                now = clock()
+                completion = read(body, now - start, sent - start)
+                endpoint.succeeded(now - sent, completion.output_tokens)
+                self._pace.settle(tokens, completion.prompt_tokens + completion.output_tokens)
+                return completion
             except Fault as error:
                 fault = error
                 self.faults[fault.kind] += 1
@@ -168,15 +174,6 @@ class Pool:
         tries = "" if attempt == 0 else f" (gave up after {attempt + 1} tries)"
         raise EngineError(f"{fault}{tries}")
 
-    async def _once(self, endpoint: Endpoint, path: str, payload: bytes, read: Read, tokens: int) -> Completion:
-        clock = asyncio.get_running_loop().time
-        start = clock()
-        body = await exchange(self._open(), endpoint.url + path, payload, self._patience.timeout)
-        completion = read(body)
-        endpoint.succeeded(clock() - start, completion.output_tokens)
-        self._pace.settle(tokens, completion.prompt_tokens + completion.output_tokens)
-        return completion
-
     async def close(self) -> None:
         """Close the connections. Safe to call twice."""
         if self._timer:
@@ -194,7 +191,11 @@ class Pool:
 
     async def _acquire(self, key: int, avoid: Endpoint | None) -> Endpoint:
         """Wait in line for a slot; the endpoint's `in_flight` counts it already."""
-        waiter = _Waiter(asyncio.get_running_loop().create_future(), key, avoid)
+        loop = asyncio.get_running_loop()
+        if not self._waiters and (free := self._pick(key, avoid, loop.time())):
+            free.in_flight += 1
+            return free
+        waiter = _Waiter(loop.create_future(), key, avoid)
         self._waiters.append(waiter)
         self._dispatch()
         try:
@@ -207,13 +208,15 @@ class Pool:
 
     def _dispatch(self) -> None:
         """Hand free slots to those who wait longest."""
+        if not self._waiters:
+            return
         now = asyncio.get_running_loop().time()
         while self._waiters:
             waiter = self._waiters[0]
             if waiter.slot.cancelled():
                 self._waiters.popleft()
                 continue
-            endpoint = self._pick(waiter, now)
+            endpoint = self._pick(waiter.key, waiter.avoid, now)
             if endpoint is None:
                 self._wake_later(now)
                 return
@@ -221,14 +224,9 @@ class Pool:
             endpoint.in_flight += 1
             waiter.slot.set_result(endpoint)
 
-    def _pick(self, waiter: _Waiter, now: float) -> Endpoint | None:
+    def _pick(self, key: int, avoid: Endpoint | None, now: float) -> Endpoint | None:
         free = [e for e in self.endpoints if e.in_flight < e.limit and now >= e.free_at]
-        return min(free, key=lambda e: self._rank(e, waiter)) if len(free) > 1 else next(iter(free), None)
-
-    def _rank(self, endpoint: Endpoint, waiter: _Waiter) -> tuple[bool, bool, int, int]:
-        """Healthy before suspect, another than the one that just failed, then by quarters of load, then by the key."""
-        home = crc32(endpoint.url.encode(), waiter.key)
-        return endpoint.suspect, endpoint is waiter.avoid, int(4 * endpoint.load), home
+        return min(free, key=lambda e: _rank(e, key, avoid)) if len(free) > 1 else next(iter(free), None)
 
     def _another(self, failed: Endpoint) -> bool:
         """Whether a server other than the one that failed can take the request at once."""
@@ -241,3 +239,9 @@ class Pool:
         if self._timer:
             self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_at(min(later), self._dispatch) if later else None
+
+
+def _rank(endpoint: Endpoint, key: int, avoid: Endpoint | None) -> tuple[bool, bool, int, int]:
+    """Healthy before suspect, another than the one that just failed, then by quarters of load, then by the key."""
+    home = crc32(endpoint.url.encode(), key)
+    return endpoint.suspect, endpoint is avoid, int(4 * endpoint.load), home

@@ -3,9 +3,10 @@ a field that a server does not know usually gives status 200 and free text."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
+
+import orjson
 
 from fiqkit.errors import UserError
 from fiqkit.models.engine import Request
@@ -48,8 +49,8 @@ def answer_part(text: str) -> str:
 
 def _schema_breach(request: Request, reply: str) -> str | None:
     try:
-        value = json.loads(reply)
-    except (ValueError, RecursionError):
+        value = orjson.loads(reply)
+    except ValueError:
         return f"not JSON: {reply!r:.80}"
     assert request.schema is not None
     error = next(_validator(request.schema).iter_errors(value), None)

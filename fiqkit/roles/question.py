@@ -31,14 +31,12 @@ class Question:
     words: tuple[tuple[str, bool], ...]
 
     @classmethod
+    @lru_cache(maxsize=4096)  # simulator and judge read the same question
     def of(cls, question: str, examples: bool = False) -> Question:
         """Take a question apart; its illustrations are left in when `examples` is set."""
         text = lexicon.fold(question)
-        return cls._of_text(text if examples else cue("illustration").sub(" ", text))
-
-    @classmethod
-    @lru_cache(maxsize=4096)
-    def _of_text(cls, text: str) -> Question:
+        if not examples:
+            text = cue("illustration").sub(" ", text)
         marks = lexicon.find_marks(text)
         found = find_years(text)
         stretches = lexicon.negations(text, marks)

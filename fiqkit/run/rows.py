@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
+
 from fiqkit.records import Ending, Episode, Grade, Judgement, Outcome, Turn
 
 VERSION = 1  # of these tables; a store of another version is refused
@@ -135,6 +137,10 @@ class QuestionVerdict:
 Verdict = AnswerVerdict | QuestionVerdict
 
 
+def _json(value: Any) -> str:
+    return orjson.dumps(value).decode()
+
+
 def episode_values(number: int, run: str, e: Episode) -> tuple[Any, ...]:
     """Columns of `episodes`."""
     return (
@@ -153,10 +159,10 @@ def episode_values(number: int, run: str, e: Episode) -> tuple[Any, ...]:
         sum(t.prompt_tokens for t in e.turns),
         sum(t.output_tokens for t in e.turns),
         e.seconds,
-        json.dumps(e.flags),
+        _json(e.flags),
         e.error,
-        json.dumps([dict(m) for m in e.opening], ensure_ascii=False),
-        json.dumps(dict(e.extra), ensure_ascii=False),
+        _json(e.opening),
+        _json(e.extra),
     )
 
 
@@ -166,7 +172,7 @@ def turn_values(number: int, index: int, t: Turn) -> tuple[Any, ...]:
         number,
         index,
         t.action,
-        json.dumps(dict(t.content), ensure_ascii=False),
+        _json(t.content),
         t.text,
         t.reasoning,
         t.observation,
@@ -184,12 +190,12 @@ def verdict_values(number: int, verdict: Verdict) -> tuple[Any, ...]:
         return (
             *(number, "question", verdict.turn, verdict.given_by),
             *(None, None, None, None, None),
-            *(json.dumps(j.touched), j.central, "[]", j.why),
+            *(_json(j.touched), j.central, "[]", j.why),
         )
     return (
         *(number, "answer", -1, verdict.given_by),
         *(verdict.outcome, verdict.is_intended, verdict.is_default, verdict.value, verdict.also),
-        *(None, None, json.dumps(verdict.flags), verdict.why),
+        *(None, None, _json(verdict.flags), verdict.why),
     )
 
 

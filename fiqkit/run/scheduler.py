@@ -7,6 +7,7 @@ ever waits. Finished episodes are written by a thread of their own, many in one 
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -45,8 +46,11 @@ class Interrupted(Exception):
     """Ctrl-C: what was finished is stored; the rest can be resumed."""
 
 
+GATHER = 0.1  # seconds between two transactions, so that a fast run shares each among many episodes
+
+
 class Recorder:
-    """Writes finished episodes from a thread, whatever has gathered since its last transaction at a time."""
+    """Writes finished episodes from a thread: the first at once, those that follow closely together."""
 
     def __init__(self, store: Store, run: str, on_written: Callable[[int], None] = lambda count: None) -> None:
         self._store = store
@@ -54,34 +58,38 @@ class Recorder:
         self._on_written = on_written
         self._waiting: list[Finished] = []
         self._thread = ThreadPoolExecutor(1, "recorder")
-        self._writing: asyncio.Future[None] | None = None
+        self._writing: asyncio.Task[None] | None = None
+        self._closing = asyncio.Event()
 
     def add(self, finished: Finished) -> None:
         """Queue one episode. Raises what an earlier write raised, so that a full disk stops the run."""
         self._waiting.append(finished)
         if self._writing is None or self._writing.done():
             self._check()
-            self._start()
+            self._writing = asyncio.create_task(self._write_all())
 
     async def close(self) -> None:
         """Write what is left and stop the thread."""
+        self._closing.set()
         try:
             if self._writing is not None:
                 await asyncio.wait([self._writing])
                 self._check()
-            if self._waiting:
-                await self._start()
+            await self._write_all()
         finally:
             self._thread.shutdown()
-
-    def _start(self) -> asyncio.Future[None]:
-        batch, self._waiting = self._waiting, []
-        self._writing = asyncio.get_running_loop().run_in_executor(self._thread, self._write, batch)
-        return self._writing
 
     def _check(self) -> None:
         if self._writing is not None:
             self._writing.result()
+
+    async def _write_all(self) -> None:
+        while self._waiting:
+            batch, self._waiting = self._waiting, []
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._write, batch)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(GATHER):
+                    await self._closing.wait()
 
     def _write(self, batch: list[Finished]) -> None:
         self._store.write(self._run, batch)
@@ -103,12 +111,25 @@ async def play_all(
     """
     stop = asyncio.Event()
 
+    async def finish(episode: Episode, instance: Instance) -> None:
+        recorder.add((episode, await judge(episode, instance)))
+
     async def worker(jobs: Iterable[Job]) -> None:
-        for job in jobs:
-            episode = await play(job.agent, Environment(job.instance, job.mode, world))
-            recorder.add((episode, await judge(episode, job.instance)))
-            if stop.is_set():
-                return
+        finishing: asyncio.Task[None] | None = None
+        try:
+            for job in jobs:
+                episode = await play(job.agent, Environment(job.instance, job.mode, world))
+                if finishing:
+                    await finishing
+                # The next episode does not wait for this one's verdicts, only the one after it does.
+                finishing = asyncio.create_task(finish(episode, job.instance))
+                if stop.is_set():
+                    break
+            if finishing:
+                await finishing
+        finally:
+            if finishing:
+                finishing.cancel()
 
     # The workers of a lane share one iterator: whoever is free takes the next job.
     shared = [(iter(lane.jobs), min(lane.in_flight, len(lane.jobs))) for lane in lanes]
@@ -121,6 +142,7 @@ async def play_all(
         stop.set()
         on_interrupt()
 
+    gc.freeze()  # models, index and instances stay: the collector need not go through them again and again
     loop = asyncio.get_running_loop()
     with suppress(NotImplementedError, RuntimeError, ValueError):  # no signals in a thread other than the main one
         loop.add_signal_handler(signal.SIGINT, interrupt)
@@ -136,6 +158,7 @@ async def play_all(
         with suppress(NotImplementedError, RuntimeError, ValueError):
             loop.remove_signal_handler(signal.SIGINT)
         await recorder.close()
+        gc.unfreeze()
     if stop.is_set():
         raise Interrupted
 

@@ -124,20 +124,16 @@ class Store:
 
     def write(self, run: str, finished: Sequence[tuple[Episode, Sequence[Verdict]]]) -> None:
         """Write episodes with their turns and first verdicts in one transaction: all of them or none."""
-        episodes: list[tuple[Any, ...]] = []
-        turns: list[tuple[Any, ...]] = []
-        verdicts: list[tuple[Any, ...]] = []
-        number = self._last_episode
-        for episode, given in finished:
-            number += 1
-            episodes.append(episode_values(number, run, episode))
-            turns.extend(turn_values(number, index, turn) for index, turn in enumerate(episode.turns))
-            verdicts.extend(verdict_values(number, verdict) for verdict in given)
+        numbered = list(enumerate(finished, self._last_episode + 1))
+        # Rows are made one by one between SQLite's steps, which release the interpreter: the event loop never waits
+        # for a whole batch of them.
         with transaction(self.conn):
-            self.conn.executemany(INSERT_EPISODE, episodes)
-            self.conn.executemany(INSERT_TURN, turns)
-            self.conn.executemany(INSERT_VERDICT, verdicts)
-        self._last_episode = number
+            self.conn.executemany(INSERT_EPISODE, (episode_values(n, run, e) for n, (e, _) in numbered))
+            self.conn.executemany(
+                INSERT_TURN, (turn_values(n, i, turn) for n, (e, _) in numbered for i, turn in enumerate(e.turns))
+            )
+            self.conn.executemany(INSERT_VERDICT, (verdict_values(n, v) for n, (_, given) in numbered for v in given))
+        self._last_episode += len(numbered)
 
     def add_verdicts(self, verdicts: Iterable[tuple[int, Verdict]]) -> None:
         """Add verdicts on (episode number, verdict), replacing those that the same giver gave before."""

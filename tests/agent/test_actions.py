@@ -42,6 +42,9 @@ ANSWER = '{"action": "answer", "response": "$46.75B", "confidence": 80}'
             '{"action": "answer", "response": "x", "confidence": true}',
             Action("answer", {"response": "x", "confidence": None}),
         ),
+        # half of a character, as a JSON escape can spell it, fits in no file and no request
+        ('{"action": "search", "query": "a\\ud83d"}', Action("search", {"query": "a\ufffd"})),
+        ('{"action": "search", "query": "a\\ud83d\\ude00"}', Action("search", {"query": "a\U0001f600"})),
     ],
 )
 def test_reads_the_action_that_is_meant(text: str, expected: Action) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 
 def _any(*alternatives: str) -> re.Pattern[str]:
@@ -42,9 +43,10 @@ _MEASURES: dict[str, re.Pattern[str]] = {
 }
 
 
-def measures(text: str) -> set[str]:
+@lru_cache(4096)  # a run grades many answers to the same questions
+def measures(text: str) -> frozenset[str]:
     """The measures that a text names (revenue, net, operating, ...)."""
-    return {name for name, pattern in _MEASURES.items() if pattern.search(text)}
+    return frozenset(name for name, pattern in _MEASURES.items() if pattern.search(text))
 
 
 # --- answers without a value ----------------------------------------------------------------------------------------
