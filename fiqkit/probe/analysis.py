@@ -7,10 +7,14 @@ control differs from the finding it checks in nothing but its features.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
+from fiqkit.models.threads import choose_threads
 from fiqkit.probe.category import (
     SHUFFLES,
     SHUFFLES_OF_EACH,
@@ -87,19 +91,26 @@ def analyse(
         decoders["leaky"] = pair_decoders(items, _shuffled_folds(folds, items.seed), 0)
     samples = size_matched(items) if thorough else []
 
-    for point in points:
+    def fit(point: int) -> list[Callable[[], None]]:
+        """Fit one layer; what is returned hands the fits over, and is called in the layers' order."""
         states = source.layer(point)
+        found: list[Callable[[], None]] = []
         for name, (a, b) in CONTRASTS.items():
             others = {c: s for c, s in states.items() if c not in (a, b)} if name == "ambiguity" else None
             layer = products(states[a], states[b], others)
-            fits[name].see(layer)
+            found.append(partial(fits[name].take, fits[name].fit(layer)))
             if name == "ambiguity" and languages is not None:
-                fits["language"].see(layer)
+                found.append(partial(fits["language"].take, fits["language"].fit(layer)))
         kernel = gram(states["plain"])
-        for decoder in (*decoders.values(), *samples):
-            decoder.see(kernel)
-        if progress:
-            progress(1)
+        return found + [partial(decoder.take, decoder.fit(kernel)) for decoder in (*decoders.values(), *samples)]
+
+    # Layers side by side, each on one thread: BLAS's own threads would mostly wait, the matrices are small.
+    with threadpool_limits(1, "blas"), ThreadPoolExecutor(choose_threads()) as pool:
+        for found in pool.map(fit, points):
+            for take in found:
+                take()
+            if progress:
+                progress(1)
 
     return Findings(
         points=points,

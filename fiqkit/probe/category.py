@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fiqkit.probe.folds import Floats, Ints, block_permutations, p_value
 from fiqkit.probe.items import Items, Source
-from fiqkit.probe.ridge import NestedRidge, accuracy, auroc
+from fiqkit.probe.ridge import NestedRidge, RidgeFit, accuracy, auroc
 
 SHUFFLES = 500  # label sets that the decoder of the pair is refitted on; p is then resolved to .002
 SHUFFLES_OF_EACH = 200  # the same for each category against the rest
@@ -72,12 +72,15 @@ class Decoders:
         self._by_layer: list[Floats] = []
         self._ranked: list[Floats] = []
 
-    def see(self, kernel: Floats) -> None:
-        """Take in the kernel of all items at the next layer."""
-        scores = self.ridge.see(kernel[np.ix_(self.rows, self.rows)])
-        observed = scores[:, :: self.width].copy()  # a view would keep the scores of every shuffle alive
-        self._by_layer.append(observed)
-        self._ranked.append(self.ridge.ranking(scores)[:, :: self.width].copy())
+    def fit(self, kernel: Floats) -> RidgeFit:
+        """The decoders of one layer from the kernel of all items; changes nothing, so layers may be fitted at once."""
+        return self.ridge.fit(kernel[np.ix_(self.rows, self.rows)])
+
+    def take(self, fit: RidgeFit) -> None:
+        """Count in the next layer."""
+        self.ridge.take(fit)
+        self._by_layer.append(fit.scores[:, :: self.width].copy())  # a view would keep the scores of every shuffle
+        self._ranked.append(self.ridge.ranking(fit.scores)[:, :: self.width].copy())
 
     def result(self, name: str, among: NDArray[np.bool_] | None = None) -> Decoding:
         """The decoding of one target, on all rows or on those `among` them."""

@@ -58,9 +58,27 @@ def products(a: Floats, b: Floats, others: Mapping[str, Floats] | None = None) -
     return {name: (x - middle) @ difference.T for name, x in {"a": a, "b": b, **(others or {})}.items()}
 
 
+@dataclass(frozen=True, slots=True)
+class LayerFit:
+    """One layer's projections, in its own units and in held-in standard deviations, by prompt, (n,) each.
+
+    Attributes:
+        picking: (outer folds,), separation among the held-in items, by which a fold picks its layer.
+        null: (1 + permutations,), separation under each row of signs; the first is the observed arrangement.
+    """
+
+    raw: dict[str, Floats]
+    scaled: dict[str, Floats]
+    picking: Floats
+    null: Floats
+
+
 @dataclass
 class DirectionFit:
-    """Collects a profile layer by layer. `outer` is the fold to report on, `inner` the fold to pick the layer by."""
+    """Collects a profile layer by layer: `fit` each in any order or thread, `take` the fits in the layers' order.
+
+    `outer` is the fold to report on, `inner` the fold to pick the layer by.
+    """
 
     outer: Ints
     inner: Ints
@@ -68,17 +86,14 @@ class DirectionFit:
     permutations: int = 1000
     seed: int = 0
     _signs: NDArray[np.float32] = field(init=False)
-    _null: list[Floats] = field(init=False, default_factory=list)
-    _scaled: list[dict[str, Floats]] = field(init=False, default_factory=list)
-    _raw: list[dict[str, Floats]] = field(init=False, default_factory=list)
-    _picking: list[Floats] = field(init=False, default_factory=list)
+    _layers: list[LayerFit] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
         flips = company_signs(self.clusters, self.permutations, self.seed)
         self._signs = np.concatenate([np.ones((1, len(self.outer)), np.float32), flips])
 
-    def see(self, cross: Mapping[str, Floats]) -> None:
-        """Take in one layer, as `products` gives it."""
+    def fit(self, cross: Mapping[str, Floats]) -> LayerFit:
+        """The fit of one layer, as `products` gives it; changes nothing."""
         between = cross["a"] - cross["b"]
         raw: dict[str, Floats] = {name: np.zeros(len(self.outer)) for name in cross}
         scaled: dict[str, Floats] = {name: np.zeros(len(self.outer)) for name in cross}
@@ -92,10 +107,11 @@ class DirectionFit:
             for name, values in one.items():
                 raw[name][held_out] = values[:, 0]
                 scaled[name][held_out] = values[:, 0] / unit
-        self._raw.append(raw)
-        self._scaled.append(scaled)
-        self._picking.append(np.array(picking))
-        self._null.append(self._flipped(cross, between))
+        return LayerFit(raw, scaled, np.array(picking), self._flipped(cross, between))
+
+    def take(self, fit: LayerFit) -> None:
+        """Count in the next layer."""
+        self._layers.append(fit)
 
     def _cross_fitted(self, cross: Mapping[str, Floats], between: Floats, items: Ints) -> tuple[Floats, Floats]:
         """Projections of A and B among `items`, each on the direction of the other inner folds."""
@@ -122,15 +138,15 @@ class DirectionFit:
         return separation_of(a, b)
 
     def profile(self) -> Profile:
-        """The profile of the layers seen so far."""
-        null = np.stack(self._null)
+        """The profile of the layers taken so far."""
+        null = np.stack([layer.null for layer in self._layers])
         separation = null[:, 0]
         p = np.array([p_value(row[0], row[1:]) for row in null])
-        stacked = {name: np.stack([layer[name] for layer in self._raw]) for name in self._raw[0]}
+        stacked = {name: np.stack([layer.raw[name] for layer in self._layers]) for name in self._layers[0].raw}
         weights = company_weights(self.clusters, BOOTSTRAPS, self.seed)
         resampled = _weighted_separation(stacked["a"], stacked["b"], weights)
         peaks = np.argmax(resampled, axis=1)
-        picked = np.argmax(np.stack(self._picking), axis=0)
+        picked = np.argmax(np.stack([layer.picking for layer in self._layers]), axis=0)
         at_nested = self._at(picked)
         nested = _weighted_separation(at_nested["a"][None], at_nested["b"][None], weights)[:, 0]
         low, high = np.percentile(peaks, [2.5, 97.5], method="nearest")
@@ -149,10 +165,10 @@ class DirectionFit:
         )
 
     def _at(self, picked: NDArray[np.int64]) -> dict[str, Floats]:
-        chosen: dict[str, Floats] = {name: np.zeros(len(self.outer)) for name in self._scaled[0]}
+        chosen: dict[str, Floats] = {name: np.zeros(len(self.outer)) for name in self._layers[0].scaled}
         for fold, layer in zip(np.unique(self.outer), picked, strict=True):
             for name, values in chosen.items():
-                values[self.outer == fold] = self._scaled[layer][name][self.outer == fold]
+                values[self.outer == fold] = self._layers[layer].scaled[name][self.outer == fold]
         return chosen
 
 

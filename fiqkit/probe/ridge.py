@@ -8,6 +8,7 @@ procedure, choice of layer and of penalty included, is repeated for each of them
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,11 +29,20 @@ def gram(states: Floats) -> Floats:
     return centred @ centred.T
 
 
+@dataclass(frozen=True, slots=True)
+class RidgeFit:
+    """One layer's inner errors, (outer folds, columns), and held-out scores, (n, columns)."""
+
+    error: Floats
+    scores: Floats
+
+
 class NestedRidge:
     """Held-out scores of linear decoders whose layer and penalty were chosen without the held-out items.
 
-    Show it one kernel a layer with `see`. For each outer fold and each column of the targets the layer and the penalty
-    with the least squared error in leave-one-inner-fold-out on the held-in items are kept.
+    `fit` each layer's kernel, in any order or thread, and `take` the fits in the layers' order. For each outer fold and
+    each column of the targets the layer and the penalty with the least squared error in leave-one-inner-fold-out on the
+    held-in items are kept.
 
     Attributes:
         scores: shape (n, columns), held-out scores at the chosen layers.
@@ -60,18 +70,22 @@ class NestedRidge:
         """
         return scores - self._intercept
 
-    def see(self, kernel: Floats) -> Floats:
-        """Take in the next layer's kernel; returns the held-out scores, (n, columns), of this layer alone."""
-        here = np.zeros_like(self.scores)
+    def fit(self, kernel: Floats) -> RidgeFit:
+        """The decoders of one layer; changes nothing."""
+        error = np.empty_like(self._error)
+        scores = np.empty_like(self.scores)
         for fold, (held_in, held_out, groups) in enumerate(self._splits):
-            error, scores = _best_penalty(kernel, self.targets, held_in, held_out, groups)
-            here[held_out] = scores
-            better = error < self._error[fold]
-            self._error[fold, better] = error[better]
+            error[fold], scores[held_out] = _best_penalty(kernel, self.targets, held_in, held_out, groups)
+        return RidgeFit(error, scores)
+
+    def take(self, fit: RidgeFit) -> None:
+        """Count in the next layer."""
+        for fold, (_, held_out, _) in enumerate(self._splits):
+            better = fit.error[fold] < self._error[fold]
+            self._error[fold, better] = fit.error[fold, better]
             self.layer[fold, better] = self._seen
-            self.scores[held_out] = np.where(better, scores, self.scores[held_out])
+            self.scores[held_out] = np.where(better, fit.scores[held_out], self.scores[held_out])
         self._seen += 1
-        return here
 
 
 def _splits(outer: Ints, inner: Ints) -> Iterator[tuple[Ints, Ints, list[Ints]]]:

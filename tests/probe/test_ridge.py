@@ -44,7 +44,7 @@ def test_nested_ridge_equals_refitting_every_fold(seed: int) -> None:
     folds = rng.permutation(np.arange(40) % 5)
     ridge = NestedRidge(y[:, None], folds, folds)
     for x in layers:
-        ridge.see(gram(x))
+        ridge.take(ridge.fit(gram(x)))
     scores, chosen = by_refitting(layers, y, folds, folds)
     np.testing.assert_allclose(ridge.scores[:, 0], scores, atol=1e-4)
     assert ridge.layer[:, 0].tolist() == chosen
@@ -58,9 +58,9 @@ def test_every_column_is_decoded_as_if_alone() -> None:
     together = NestedRidge(targets, folds, folds)
     alone = [NestedRidge(targets[:, [c]], folds, folds) for c in range(4)]
     for kernel in kernels:
-        together.see(kernel)
+        together.take(together.fit(kernel))
         for one in alone:
-            one.see(kernel)
+            one.take(one.fit(kernel))
     for column, one in enumerate(alone):
         np.testing.assert_allclose(together.scores[:, [column]], one.scores, atol=1e-5)
 
@@ -73,14 +73,14 @@ def test_held_out_items_change_nothing_in_how_they_are_scored() -> None:
     flipped = np.where(folds == 2, -y, y)
     ridge = NestedRidge(np.stack([y, flipped], axis=1), folds, folds)
     for _ in range(3):
-        ridge.see(gram(rng.standard_normal((40, 10))))
+        ridge.take(ridge.fit(gram(rng.standard_normal((40, 10)))))
     np.testing.assert_allclose(ridge.scores[folds == 2, 0], ridge.scores[folds == 2, 1], atol=1e-6)
     assert not np.allclose(ridge.scores[folds == 1, 0], ridge.scores[folds == 1, 1])
 
 
 def test_features_that_never_vary_decode_nothing_and_do_not_fail() -> None:
     ridge = NestedRidge(np.array([[1.0], [1.0], [1.0], [-1.0]] * 3), np.arange(12) % 3, np.arange(12) % 3)
-    scores = ridge.see(gram(np.ones((12, 2))))
+    scores = ridge.fit(gram(np.ones((12, 2)))).scores
     assert np.isfinite(scores).all()
     np.testing.assert_allclose(scores[:, 0], scores[0, 0], atol=0.2)
 
@@ -94,3 +94,17 @@ def test_auroc_with_ties_equals_the_reference(rows: list[tuple[int, bool]]) -> N
         assert np.isnan(auroc(scores, truth)[0])
     else:
         assert auroc(scores, truth)[0] == pytest.approx(roc_auc_score(truth[:, 0], scores[:, 0]))
+
+
+def test_layers_may_be_fitted_in_any_order() -> None:
+    rng = np.random.default_rng(3)
+    folds = np.arange(30) % 3
+    targets = np.where(rng.random((30, 3)) < 0.5, 1.0, -1.0)
+    kernels = [gram(rng.standard_normal((30, 8))) for _ in range(3)]
+    forward, backward = (NestedRidge(targets, folds, folds) for _ in range(2))
+    for kernel in kernels:
+        forward.take(forward.fit(kernel))
+    for fit in reversed([backward.fit(kernel) for kernel in reversed(kernels)]):
+        backward.take(fit)
+    np.testing.assert_array_equal(forward.scores, backward.scores)
+    np.testing.assert_array_equal(forward.layer, backward.layer)
