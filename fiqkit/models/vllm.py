@@ -225,7 +225,7 @@ class VllmEngine:
         return {
             "engine": "vllm",
             "version": vllm.__version__,
-            "weights_sha256": self._weights,
+            "sha256": self._weights,
             "first_ids": self._first_ids,
             "context": self.context,
             "settings": self._settings,

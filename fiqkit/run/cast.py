@@ -102,6 +102,10 @@ class Cast:
                         "--allow-self-grading"
                     )
 
+    def hashes(self) -> set[str]:
+        """Hashes of the weights of the models that are open; a server tells none."""
+        return {sha for engine in self._engines.values() if (sha := engine.describe().get("sha256"))}
+
     def plan(self) -> Plan:
         """What memory the models need, held against what this machine has."""
         played = {f"{role} {card.name}": card for role, cards in self.members().items() for card in cards}

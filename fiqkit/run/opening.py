@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from fiqkit.errors import UserError
@@ -16,13 +17,30 @@ from fiqkit.run.store import Store
 Result = TypeVar("Result")
 
 
-def with_role(role: str, name: str, cards: Path | None, work: Callable[[Any], Awaitable[Result]]) -> Result:
-    """Open the grader or judge `name`, do the work with it, and free its model."""
+def with_role(
+    role: str,
+    name: str,
+    cards: Path | None,
+    work: Callable[[Any], Awaitable[Result]],
+    under_test: Mapping[str, str] = MappingProxyType({}),
+) -> Result:
+    """Open the grader or judge `name`, do the work with it, and free its model.
+
+    Args:
+        under_test: the models whose answers it will see, by name and by the hash of their weights.
+
+    Raises:
+        UserError: no such grader or judge; it is a model under test.
+    """
 
     async def do() -> Result:
         cast = Cast(Lineup(agent=(), **{role: name}), cards=cards)  # type: ignore[arg-type]
         try:
-            return await work(getattr(cast, role)())
+            card = played_by(role, name)[1]
+            _refuse(role, name, under_test, (card, f"{card}{THINKING}"))
+            player = getattr(cast, role)()
+            _refuse(role, name, under_test, cast.hashes())
+            return await work(player)
         finally:
             await cast.close()
 
@@ -46,14 +64,12 @@ def grade_runs(
     store = Store(store_file)
     try:
         names = _chosen(store, runs)
-        if not allow_self_grading:
-            _check_not_itself(store, names, "grader", grader)
 
         async def work(role: Any) -> dict[str, Any]:
             graded = await regrade(store, names, role)
             return {"graded": graded, **grader_agreement(store, names, role.name, against)}
 
-        return with_role("grader", grader, cards, work)
+        return with_role("grader", grader, cards, work, {} if allow_self_grading else _under_test(store, names))
     finally:
         store.close()
 
@@ -69,14 +85,12 @@ def judge_runs(
     store = Store(store_file)
     try:
         names = _chosen(store, runs)
-        if not allow_self_grading:
-            _check_not_itself(store, names, "judge", judge)
 
         async def work(role: Any) -> dict[str, Any]:
             judged = await rejudge(store, names, role)
             return {"judged": judged, **judge_agreement(store, names, role.name)}
 
-        return with_role("judge", judge, cards, work)
+        return with_role("judge", judge, cards, work, {} if allow_self_grading else _under_test(store, names))
     finally:
         store.close()
 
@@ -85,12 +99,19 @@ def _chosen(store: Store, runs: Sequence[str]) -> list[str]:
     return [store.resolve(run)["run"] for run in runs] or [run["run"] for run in store.runs()]
 
 
-def _check_not_itself(store: Store, runs: Sequence[str], role: str, name: str) -> None:
-    card = played_by(role, name)[1]
-    models = {
-        row[0] for run in runs for row in store.conn.execute("SELECT DISTINCT model FROM episodes WHERE run=?", (run,))
-    }
-    if card in models or f"{card}{THINKING}" in models:
+def _refuse(role: str, name: str, under_test: Mapping[str, str], known_as: Iterable[str | None]) -> None:
+    for key in under_test.keys() & set(known_as):
         raise UserError(
-            f"{card} would be its own {role}; choose another --{role}, or allow it with --allow-self-grading"
+            f"{under_test[key]} would be its own {role} ({name}); choose another --{role}, or allow it with "
+            "--allow-self-grading"
         )
+
+
+def _under_test(store: Store, runs: Sequence[str]) -> dict[str, str]:
+    """The models of some runs, by name and by the hash of their weights where the manifest has it."""
+    found: dict[str, str] = {}
+    for run in runs:
+        found |= {model: model for model in store.models(run)}
+        for agent in store.resolve(run)["manifest"].get("agents", ()):
+            found[agent.get("engine", {}).get("sha256") or agent["name"]] = agent["name"]
+    return found

@@ -170,6 +170,11 @@ class Store:
         )
         return set(rows)
 
+    def models(self, run: str) -> list[str]:
+        """The models and reference policies that a run has episodes of."""
+        rows = self.conn.execute("SELECT DISTINCT model FROM episodes WHERE run=? ORDER BY model", (run,))
+        return [row[0] for row in rows]
+
     def count(self, run: str) -> int:
         """How many episodes of a run there are."""
         count: int = self.conn.execute("SELECT count(*) FROM episodes WHERE run=?", (run,)).fetchone()[0]

@@ -92,18 +92,32 @@ def test_only_thinking_modes_that_there_are() -> None:
 
 
 @pytest.mark.parametrize(
-    ("busy", "cores", "expected"), [(0.1, 8, 8), (3.9, 8, 8), (5.0, 8, 3), (20.0, 8, 1), (1.4, 2, 1)]
+    ("busy", "cores", "expected"), [(0.1, 8, 8), (3.9, 8, 4), (5.0, 8, 3), (20.0, 8, 1), (1.4, 2, 1), (0.4, 2, 2)]
 )
 def test_a_busy_machine_gets_fewer_threads(
     monkeypatch: pytest.MonkeyPatch, busy: float, cores: int, expected: int
 ) -> None:
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr(threads, "physical_cores", lambda: cores)
-    monkeypatch.setattr("os.getloadavg", lambda: (busy, 0.0, 0.0))
+    monkeypatch.setattr(threads, "_threads_per_core", lambda: 1)
+    monkeypatch.setattr(threads, "_busy", lambda: busy)
     assert threads.choose_threads() == expected
     assert threads.choose_threads(6) == 6
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     assert threads.choose_threads() == 2
+
+
+def test_busy_counts_what_runs_now_on_the_cores_at_hand(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    times = tmp_path / "stat"
+    monkeypatch.setattr(threads, "_CPU_TIMES", times)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 2}, raising=False)
+    # user nice system idle iowait …: cpu0 works half of the time, cpu1 is another's, cpu2 waits for the disk
+    times.write_text(
+        "cpu 0 0 0 0 0 0 0 0 0 0\n" + "".join(f"cpu{n} 0 0 0 0 0 0 0 0 0 0\n" for n in range(3)) + "intr 5\n"
+    )
+    later = "cpu0 5 0 0 5 0 0 0 0 0 0\ncpu1 10 0 0 0 0 0 0 0 0 0\ncpu2 0 0 0 2 8 0 0 0 0 0\n"
+    monkeypatch.setattr("time.sleep", lambda _: times.write_text(later))
+    assert threads._busy() == 0.5
 
 
 def test_cores_respect_the_quota_of_a_container(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from fiqkit.errors import UserError
+from fiqkit.models.cards import find_card
+from fiqkit.models.weights import fingerprint, locate
 from fiqkit.records import Ending, Episode, Grade, Instance, Judgement, Outcome, Turn
-from fiqkit.run.opening import grade_runs
+from fiqkit.run.opening import grade_runs, judge_runs
 from fiqkit.run.regrading import grader_agreement, judge_agreement, regrade, rejudge
 from fiqkit.run.rows import AnswerVerdict, QuestionVerdict
 from fiqkit.run.ruled import ruled_answers, ruled_questions
@@ -88,6 +90,14 @@ def test_rejudging(store: Store):
 def test_a_model_does_not_grade_itself(tmp_path: Path, store: Store):
     with pytest.raises(UserError, match="m would be its own grader"):
         grade_runs(tmp_path / "s.db", ["r"], "m")
+
+
+def test_a_model_is_known_by_its_weights_under_any_name(tmp_path: Path, store: Store):
+    weights = locate(find_card("smollm2-135m"))
+    agent = {"name": "old", "engine": {"sha256": fingerprint(weights)}}
+    store.add_to_manifest("r", {"agents": [agent]})
+    with pytest.raises(UserError, match="old would be its own judge"):
+        judge_runs(tmp_path / "s.db", ["r"], str(weights))
 
 
 # --- files of ruled items -------------------------------------------------------------------------------------------
