@@ -22,6 +22,7 @@ from fiqkit.models.llama_native import Context, Model, Sampler
 from fiqkit.models.pending import Pending
 
 _MARK = b"</think>"
+_WORTH_WAITING = 64  # tokens of a prefix that another job is computing, from which a job waits and does not compute it too
 
 
 @dataclass(slots=True, eq=False)
@@ -154,15 +155,16 @@ class Worker:
 
     def _admit(self) -> None:
         """Give free slots to waiting jobs, in order of arrival, as far as the pool has room for all they may write."""
-        while self._waiting:
+        for job in list(self._waiting):
             free = [slot for slot in self._slots if slot.job is None]
             if len(self._slots) - len(free) >= self._room.parallel:
                 return
-            job = self._waiting[0]
             source, shared = self._best_prefix(job.prompt)
+            if self._is_being_computed(job.prompt, shared):
+                continue
             if not self._make_room(job.length - shared, source, shared):
                 return
-            self._waiting.popleft()
+            self._waiting.remove(job)
             self._place(job, self._target(free, source, shared), source, shared)
 
     def _best_prefix(self, prompt: Sequence[int]) -> tuple[_Slot | None, int]:
@@ -175,6 +177,19 @@ class Worker:
             if shared > best[1]:
                 best = (slot, shared)
         return best
+
+    def _is_being_computed(self, prompt: Sequence[int], shared: int) -> bool:
+        """Whether a running job is at work on a prefix of this prompt that is worth waiting for.
+
+        Episodes that start together begin with the same instructions: one of them computes these, the others share.
+        """
+        if not self._room.kept or not self._model.rewinds:
+            return False
+        return any(
+            len(slot.tokens) < common >= shared + _WORTH_WAITING
+            for slot in self._slots
+            if slot.job and (common := min(common_prefix(slot.job.prompt, prompt), len(prompt) - 1))
+        )
 
     def _make_room(self, cells: int, source: _Slot | None, shared: int) -> bool:
         """Drop kept sequences, what the source does not share last, until `cells` more fit beside all that the running

@@ -244,6 +244,21 @@ def test_a_growing_dialogue_computes_only_its_tail() -> None:
     run(talk())
 
 
+def test_requests_that_start_together_compute_what_they_share_once() -> None:
+    async def talk() -> None:
+        engine = opened(parallel=4, context=512)
+        system = {"role": "system", "content": "You answer questions about filings. " * 30}
+        alone = await engine.count_tokens([system])
+        assert alone > 180
+        asked = [Request(messages=[system, {"role": "user", "content": word}], sampling=SHORT) for word in "abcd"]
+        replies = await gather(*map(engine.complete, asked))
+        assert len(replies) == 4
+        assert engine.counters.reused_tokens >= 3 * (alone - 5)  # the end of the system message may be spelt otherwise
+        await engine.close()
+
+    run(talk())
+
+
 def test_reuse_does_not_change_the_reply() -> None:
     async def replies(prefix_cache: bool) -> list[str]:
         engine = opened(parallel=1, prefix_cache=prefix_cache)
