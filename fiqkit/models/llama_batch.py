@@ -22,7 +22,7 @@ from fiqkit.models.llama_native import Context, Model, Sampler
 from fiqkit.models.pending import Pending
 
 _MARK = b"</think>"
-_WORTH_WAITING = 64  # tokens of a prefix that another job is computing, from which a job waits and does not compute it too
+_WORTH_WAITING = 64  # tokens of a common prefix from which a job waits for the one that is computing it
 
 
 @dataclass(slots=True, eq=False)
