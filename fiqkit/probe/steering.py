@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from fiqkit.agent.environment import Environment, World
 from fiqkit.agent.modes import mode as mode_of
 from fiqkit.agent.policy import EngineAgent
 from fiqkit.errors import UserError
-from fiqkit.models.engine import Engine, Sampling
+from fiqkit.models.engine import Completion, Engine, Request, Sampling
 from fiqkit.probe.capture import decoder_of
 from fiqkit.probe.checkpoint import load_model, load_tokenizer
 from fiqkit.probe.folds import Floats, company_weights
@@ -30,7 +30,11 @@ from fiqkit.records import Instance, Turn
 from fiqkit.roles.judge import RulesJudge
 from fiqkit.roles.simulator import RulesSimulator
 
+if TYPE_CHECKING:
+    from fiqkit.models.transformers import TransformersEngine
+
 FOLD = 0  # the fold whose items are steered
+OPENING, CLOSING = '{"action": "', "}"
 MAX_TOKENS = 128  # an action in full; what is longer is cut and counts as no action
 BOOTSTRAPS = 1000
 PARALLEL = 8
@@ -63,10 +67,9 @@ def steer(study: Study, plan: Plan, dtype: str, progress: Progress) -> dict[str,
             raise UserError(f"--steer-layers {point} is out of range; this model has 0 to {study.states.points - 1}")
     chosen = np.flatnonzero(study.items.folds == FOLD)[: plan.items]
     instances = [study.items.instances[i] for i in chosen]
-    model = load_model(study.checkpoint, dtype)
-    engine = TransformersEngine.wrap(
-        model, load_tokenizer(study.checkpoint), name=study.result["model"], parallel=PARALLEL
-    )
+    model, tokenizer = load_model(study.checkpoint, dtype), load_tokenizer(study.checkpoint)
+    wrapped = TransformersEngine.wrap(model, tokenizer, name=study.result["model"], parallel=PARALLEL)
+    engine = BegunReply(wrapped, tokenizer)
     try:
         rows = asyncio.run(_rows(study, plan, points, instances, model, engine, progress))
         gate = asyncio.run(_gate(study, chosen, instances, engine, progress))
@@ -134,6 +137,27 @@ def pushed(model: Any, vectors: Vectors, alpha: float) -> Iterator[None]:
 
 
 # --- first actions --------------------------------------------------------------------------------------------------
+
+
+class BegunReply:
+    """The transformers engine, which cannot hold a reply to a schema, with the beginning that every action has already
+    written: the model's next words name the action. The reply ends with the object.
+    """
+
+    def __init__(self, engine: TransformersEngine, tokenizer: Any) -> None:
+        self._engine, self._tokenizer = engine, tokenizer
+        self.name, self.context, self.can = engine.name, engine.context, engine.can
+        self.count_tokens, self.close, self.describe = engine.count_tokens, engine.close, engine.describe
+
+    async def complete(self, request: Request) -> Completion:
+        """Complete a chat's request; see `fiqkit.models.engine.Engine`."""
+        messages = [dict(message) for message in request.messages or ()]
+        prompt = self._tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False) + OPENING
+        ids = self._tokenizer(prompt, add_special_tokens=False)["input_ids"]
+        sampling = replace(request.sampling, stop=(CLOSING,))
+        completion = await self._engine.complete(Request(prompt_ids=ids, sampling=sampling))
+        closing = CLOSING if completion.finish == "stop" else ""
+        return replace(completion, text=f"{OPENING}{completion.text}{closing}")
 
 
 async def first_turns(instances: Sequence[Instance], mode: str, engine: Engine) -> list[Turn]:

@@ -16,7 +16,7 @@ from fiqkit.errors import UserError
 from fiqkit.models.engine import Capabilities, Completion, Request
 from fiqkit.probe import steering as room
 from fiqkit.probe.capture import capture, decoder_of
-from fiqkit.probe.checkpoint import find_checkpoint, load_model
+from fiqkit.probe.checkpoint import find_checkpoint, load_model, load_tokenizer
 from fiqkit.probe.study import Settings, Study, probe
 from fiqkit.records import Instance
 
@@ -75,6 +75,26 @@ def test_rates_count_valid_questions_and_true_categories(instances: list[Instanc
     row = room._rates(four, [measured, measured * [1, 0, 0]], seed=0)
     assert row["interaction_rate"] == 0.25 and row["valid_rate"] == 0.75 and row["ac1_touch"] == 0.5
     assert room._rates(four, [measured * 0], seed=0)["ac1_touch"] is None
+
+
+def test_a_reply_begins_as_every_action_does(checkpoint: Callable[[str], Path], instances: list[Instance]) -> None:
+    """What the model is given to go on from, and what the environment reads, are one JSON object."""
+    found = find_checkpoint(str(checkpoint("qwen3")))
+    tokenizer = load_tokenizer(found)
+    seen: list[Request] = []
+
+    class Ending(Scripted):
+        count_tokens = close = describe = None
+
+        async def complete(self, request: Request) -> Completion:
+            seen.append(request)
+            return Completion('search", "query": "revenue"', finish="stop")
+
+    engine = room.BegunReply(Ending({}), tokenizer)  # type: ignore[arg-type]
+    (turn,) = asyncio.run(room.first_turns(instances[:1], "interact", engine))
+    assert (turn.action, turn.content) == ("search", {"query": "revenue"})
+    assert tokenizer.decode(seen[0].prompt_ids).endswith('{"action": "')
+    assert seen[0].sampling.stop == ("}",)
 
 
 def test_stated_confidence_gates_as_well_as_it_orders(instances: list[Instance]) -> None:
