@@ -67,10 +67,19 @@ def tables(result: Result) -> dict[str, list[dict[str, Any]]]:
         "claims": list(result["claims"]),
     }
     if "steering" in result:
-        found["steering"] = [
-            {k: v for k, v in row.items() if not isinstance(v, list)} for row in result["steering"]["rows"]
-        ]
+        found["steering"] = [_with_bounds(row) for row in result["steering"]["rows"]]
     return found
+
+
+def _with_bounds(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row whose intervals, also those that could not be had, are two columns each."""
+    columns: dict[str, Any] = {}
+    for name, value in row.items():
+        if name.endswith("_ci"):
+            columns[f"{name}_low"], columns[f"{name}_high"] = value or (None, None)
+        else:
+            columns[name] = value
+    return columns
 
 
 def _flat(value: Any, path: tuple[str, ...]) -> Iterator[dict[str, Any]]:

@@ -17,6 +17,7 @@ from fiqkit.models.engine import Capabilities, Completion, Request
 from fiqkit.probe import steering as room
 from fiqkit.probe.capture import capture, decoder_of
 from fiqkit.probe.checkpoint import find_checkpoint, load_model, load_tokenizer
+from fiqkit.probe.output import tables
 from fiqkit.probe.study import Settings, Study, probe
 from fiqkit.records import Instance
 
@@ -95,6 +96,19 @@ def test_a_reply_begins_as_every_action_does(checkpoint: Callable[[str], Path], 
     assert (turn.action, turn.content) == ("search", {"query": "revenue"})
     assert tokenizer.decode(seen[0].prompt_ids).endswith('{"action": "')
     assert seen[0].sampling.stop == ("}",)
+
+
+def test_the_table_has_one_set_of_columns_whether_or_not_anybody_asked(instances: list[Instance]) -> None:
+    measured = np.array([[1.0, 1, 1], [1, 1, 0], [1, 0, 0], [0, 0, 0]])
+    rows = [
+        {"kind": "direction", "alpha": alpha, **room._rates(instances[:4], [found], seed=0)}
+        for alpha, found in ((-1.0, measured * 0), (1.0, measured))
+    ]
+    result = {"direction": {"profile": []}, "category": {"profile": []}, "controls": {}, "claims": []}
+    silent, asked = tables({**result, "steering": {"rows": rows}})["steering"]
+    assert list(silent) == list(asked)
+    assert (silent["ac1_touch_ci_low"], silent["interaction_rate_ci_high"]) == (None, 0.0)
+    assert asked["ac1_touch_ci_low"] <= asked["ac1_touch"] == 0.5 <= asked["ac1_touch_ci_high"]
 
 
 def test_stated_confidence_gates_as_well_as_it_orders(instances: list[Instance]) -> None:
