@@ -61,17 +61,12 @@ def grade_runs(
     Raises:
         UserError: no such run or grader; the grader is a model under test.
     """
-    store = Store(store_file)
-    try:
-        names = _chosen(store, runs)
 
-        async def work(role: Any) -> dict[str, Any]:
-            graded = await regrade(store, names, role)
-            return {"graded": graded, **grader_agreement(store, names, role.name, against)}
+    async def work(store: Store, names: Sequence[str], player: Any) -> dict[str, Any]:
+        graded = await regrade(store, names, player)
+        return {"graded": graded, **grader_agreement(store, names, player.name, against)}
 
-        return with_role("grader", grader, cards, work, {} if allow_self_grading else _under_test(store, names))
-    finally:
-        store.close()
+    return _on_runs(store_file, runs, "grader", grader, cards, work, allow_self_grading)
 
 
 def judge_runs(
@@ -82,21 +77,30 @@ def judge_runs(
     Raises:
         UserError: no such run or judge; the judge is a model under test.
     """
+
+    async def work(store: Store, names: Sequence[str], player: Any) -> dict[str, Any]:
+        judged = await rejudge(store, names, player)
+        return {"judged": judged, **judge_agreement(store, names, player.name)}
+
+    return _on_runs(store_file, runs, "judge", judge, cards, work, allow_self_grading)
+
+
+def _on_runs(
+    store_file: Path,
+    runs: Sequence[str],
+    role: str,
+    name: str,
+    cards: Path | None,
+    work: Callable[[Store, Sequence[str], Any], Awaitable[Result]],
+    allow_self_grading: bool,
+) -> Result:
     store = Store(store_file)
     try:
-        names = _chosen(store, runs)
-
-        async def work(role: Any) -> dict[str, Any]:
-            judged = await rejudge(store, names, role)
-            return {"judged": judged, **judge_agreement(store, names, role.name)}
-
-        return with_role("judge", judge, cards, work, {} if allow_self_grading else _under_test(store, names))
+        chosen = [store.resolve(run)["run"] for run in runs] or [run["run"] for run in store.runs()]
+        under_test = {} if allow_self_grading else _under_test(store, chosen)
+        return with_role(role, name, cards, lambda player: work(store, chosen, player), under_test)
     finally:
         store.close()
-
-
-def _chosen(store: Store, runs: Sequence[str]) -> list[str]:
-    return [store.resolve(run)["run"] for run in runs] or [run["run"] for run in store.runs()]
 
 
 def _refuse(role: str, name: str, under_test: Mapping[str, str], known_as: Iterable[str | None]) -> None:
