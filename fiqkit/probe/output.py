@@ -137,10 +137,12 @@ def _claim_line(claim: Mapping[str, str]) -> str:
 
 def gate_line(gate: Mapping[str, Any]) -> str:
     """The direction as an ask gate beside stated confidence, in one sentence."""
-    stated = "no confidence was stated" if gate["confidence_auroc"] is None else f"{gate['confidence_auroc']:.2f}"
+    head = f"ask gate    telling Q (ask) from Q + C (answer): AUROC of the direction {gate['direction_auroc']:.2f}"
+    if gate["confidence_auroc"] is None:
+        return f"{head} on {gate['items']} items; no confidence was stated for both"
     return (
-        f"ask gate    telling Q (ask) from Q + C (answer): AUROC of the direction {gate['direction_auroc']:.2f}, of "
-        f"stated confidence {stated} (n = {gate['items']})"
+        f"{head} on {gate['items']} items; on the {gate['items_with_confidence']} whose confidence was stated for both, of "
+        f"the direction {gate['direction_auroc_same_items']:.2f}, of stated confidence {gate['confidence_auroc']:.2f}"
     )
 
 

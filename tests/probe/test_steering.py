@@ -17,7 +17,7 @@ from fiqkit.models.engine import Capabilities, Completion, Request
 from fiqkit.probe import steering as room
 from fiqkit.probe.capture import capture, decoder_of
 from fiqkit.probe.checkpoint import find_checkpoint, load_model, load_tokenizer
-from fiqkit.probe.output import tables
+from fiqkit.probe.output import gate_line, tables
 from fiqkit.probe.study import Settings, Study, probe
 from fiqkit.records import Instance
 
@@ -109,6 +109,13 @@ def test_the_table_has_one_set_of_columns_whether_or_not_anybody_asked(instances
     assert list(silent) == list(asked)
     assert (silent["ac1_touch_ci_low"], silent["interaction_rate_ci_high"]) == (None, 0.0)
     assert asked["ac1_touch_ci_low"] <= asked["ac1_touch"] == 0.5 <= asked["ac1_touch_ci_high"]
+
+
+def test_the_gate_says_on_how_many_items_either_measure_rests() -> None:
+    gate = {"items": 8, "items_with_confidence": 3, "direction_auroc": 1.0, "direction_auroc_same_items": 0.75}
+    line = gate_line({**gate, "confidence_auroc": 0.5})
+    assert "1.00 on 8 items" in line and "on the 3 whose" in line and line.endswith("0.75, of stated confidence 0.50")
+    assert gate_line({**gate, "confidence_auroc": None}).endswith("no confidence was stated for both")
 
 
 def test_stated_confidence_gates_as_well_as_it_orders(instances: list[Instance]) -> None:
