@@ -141,8 +141,8 @@ def gate_line(gate: Mapping[str, Any]) -> str:
     if gate["confidence_auroc"] is None:
         return f"{head} on {gate['items']} items; no confidence was stated for both"
     return (
-        f"{head} on {gate['items']} items; on the {gate['items_with_confidence']} whose confidence was stated for both, of "
-        f"the direction {gate['direction_auroc_same_items']:.2f}, of stated confidence {gate['confidence_auroc']:.2f}"
+        f"{head} on {gate['items']} items; on the {gate['items_with_confidence']} whose confidence was stated for both, "
+        f"of the direction {gate['direction_auroc_same_items']:.2f}, of stated confidence {gate['confidence_auroc']:.2f}"
     )
 
 
