@@ -139,10 +139,11 @@ def gate_line(gate: Mapping[str, Any]) -> str:
     """The direction as an ask gate beside stated confidence, in one sentence."""
     head = f"ask gate    telling Q (ask) from Q + C (answer): AUROC of the direction {gate['direction_auroc']:.2f}"
     if gate["confidence_auroc"] is None:
-        return f"{head} on {gate['items']} items; no confidence was stated for both"
+        return f"{head} on {gate['items']} items; no confidence was stated twice"
+    direction, stated = gate["direction_auroc_same_items"], gate["confidence_auroc"]
     return (
-        f"{head} on {gate['items']} items; on the {gate['items_with_confidence']} whose confidence was stated for both, "
-        f"of the direction {gate['direction_auroc_same_items']:.2f}, of stated confidence {gate['confidence_auroc']:.2f}"
+        f"{head} on {gate['items']} items; on the {gate['items_with_confidence']} whose confidence was stated twice, "
+        f"of the direction {direction:.2f}, of stated confidence {stated:.2f}"
     )
 
 

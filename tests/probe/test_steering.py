@@ -115,7 +115,7 @@ def test_the_gate_says_on_how_many_items_either_measure_rests() -> None:
     gate = {"items": 8, "items_with_confidence": 3, "direction_auroc": 1.0, "direction_auroc_same_items": 0.75}
     line = gate_line({**gate, "confidence_auroc": 0.5})
     assert "1.00 on 8 items" in line and "on the 3 whose" in line and line.endswith("0.75, of stated confidence 0.50")
-    assert gate_line({**gate, "confidence_auroc": None}).endswith("no confidence was stated for both")
+    assert gate_line({**gate, "confidence_auroc": None}).endswith("no confidence was stated twice")
 
 
 def test_stated_confidence_gates_as_well_as_it_orders(instances: list[Instance]) -> None:
