@@ -161,6 +161,8 @@ def _need(card: Card, roles: tuple[str, ...], settings: Mapping[str, Any], adapt
     if card.engine == "transformers":
         width = _BYTES.get(settings.get("dtype", "auto"), 2 if place == "gpu" else 4)
         weights = facts.values * width if facts.values else facts.bytes
+    elif card.weights.endswith(".gguf") and card.engine.startswith("vllm") and settings.get("kind") != "llama.cpp":
+        weights = facts.values * width  # vLLM is given the file's weights dequantised
     per_token = 2 * facts.layers * facts.kv_heads * facts.head_dim * width
     need = Need(
         name=card.name,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,13 @@ def test_smollm_by_hand() -> None:
     assert need.weights == 98_362_432
     assert need.place == "ram"
     assert need.total == need.weights + need.cache + need.working
+
+
+def test_a_gguf_file_is_larger_where_it_is_dequantised() -> None:
+    card = replace(find_card("smollm2-135m"), engine="vllm-server")
+    (dequantised,) = plan([card], machine=CPU).needs
+    (native,) = plan([card], {"kind": "llama.cpp"}, machine=CPU).needs
+    assert (dequantised.weights, native.weights) == (2 * 135_000_000, 98_362_432)
 
 
 def test_llama_pool_is_capped_but_never_below_one_context() -> None:
