@@ -66,7 +66,10 @@ def _times(timeout: float) -> aiohttp.ClientTimeout:
 
 async def _bounded(response: aiohttp.ClientResponse, limit: int, url: str) -> bytes:
     stated = response.content_length
-    if stated is None:  # sent in chunks
+    packed = "Content-Encoding" in response.headers  # then the stated length says little about the reply's
+    if stated is not None and stated <= limit and not packed:
+        return await response.read()
+    if stated is None or packed:
         parts: list[bytes] = []
         size = 0
         async for part in response.content.iter_any():
@@ -76,8 +79,6 @@ async def _bounded(response: aiohttp.ClientResponse, limit: int, url: str) -> by
                 break
         else:
             return b"".join(parts)
-    elif stated <= limit:
-        return await response.read()
     response.close()  # or leaving the block would read the rest
     raise Fault("too_large", f"{url}: the reply is longer than {limit:,} bytes")
 

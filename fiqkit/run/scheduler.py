@@ -24,6 +24,8 @@ from fiqkit.run.store import Store
 Judge = Callable[[Episode, Instance], Awaitable[Sequence[Verdict]]]
 Finished = tuple[Episode, Sequence[Verdict]]
 
+GATHER = 0.1  # seconds between two transactions, so that a fast run shares each among many episodes
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
@@ -44,9 +46,6 @@ class Lane:
 
 class Interrupted(Exception):
     """Ctrl-C: what was finished is stored; the rest can be resumed."""
-
-
-GATHER = 0.1  # seconds between two transactions, so that a fast run shares each among many episodes
 
 
 class Recorder:
@@ -157,8 +156,8 @@ async def play_all(
         await asyncio.gather(*workers, return_exceptions=True)
         with suppress(NotImplementedError, RuntimeError, ValueError):
             loop.remove_signal_handler(signal.SIGINT)
-        await recorder.close()
         gc.unfreeze()
+        await recorder.close()
     if stop.is_set():
         raise Interrupted
 
