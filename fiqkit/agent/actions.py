@@ -72,13 +72,13 @@ def parse(text: str) -> Action:
         value = str(value)
     if not isinstance(value, str) or not value.strip():
         raise ParseFault(f'the action {name} needs a non-empty text field "{field}"')
-    content: dict[str, Any] = {field: whole_characters(value)}
+    content: dict[str, Any] = {field: _whole_characters(value)}
     if name == "answer":
         content["confidence"] = _confidence(found.get("confidence"))
     return Action(name, content)
 
 
-def whole_characters(text: str) -> str:
+def _whole_characters(text: str) -> str:
     """The text with U+FFFD for every lone surrogate, the half of a character that a JSON escape can spell.
 
     No file, database or request can hold one.
