@@ -72,10 +72,18 @@ def open_engine(model: str | Card, *, cards: Path | None = None, engine: str | N
     return opened
 
 
+_PLAIN: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "str": (str,)}
+
+
 def _check_settings(opener: Any, card: Card, engine: str, settings: dict[str, Any]) -> None:
-    known = list(inspect.signature(opener).parameters)[1:]
-    for setting in settings:
+    parameters = inspect.signature(opener).parameters
+    known = list(parameters)[1:]
+    for setting, value in settings.items():
         if setting not in known:
             raise UserError(
                 f"{card.name}: engine {engine} has no setting {setting!r}; its settings are {', '.join(known)}"
             )
+        kind = str(parameters[setting].annotation).removesuffix(" | None")
+        wrong = kind in _PLAIN and value is not None and type(value) not in _PLAIN[kind]
+        if wrong:
+            raise UserError(f"{card.name}: the setting {setting} of engine {engine} is {value!r}; give it as {kind}")

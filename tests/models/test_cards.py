@@ -129,6 +129,12 @@ def test_missing_package_prints_the_install_command(monkeypatch: pytest.MonkeyPa
         open_engine("qwen3-4b")
 
 
+@pytest.mark.parametrize(("value", "kind"), [("abc", "int"), (True, "int"), (1.5, "int")])
+def test_a_setting_of_the_wrong_kind_is_one_line(value: object, kind: str) -> None:
+    with pytest.raises(UserError, match=f"the setting threads of engine llama_cpp is .*; give it as {kind}"):
+        open_engine("smollm2-135m", threads=value)
+
+
 def test_unknown_engine_and_setting() -> None:
     card = find_card("smollm2-135m")
     with pytest.raises(UserError, match="unknown engine 'magic'; the engines are llama_cpp"):
