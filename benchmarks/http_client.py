@@ -20,7 +20,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from fiqkit.models.engine import Request, Sampling
-from fiqkit.models.openai import OpenAIEngine
+from fiqkit.models.served.openai import OpenAIEngine
 
 TEXT = "word " * 400
 REPLY = json.dumps(

@@ -17,10 +17,10 @@ import time
 from collections.abc import Callable
 
 from fiqkit.models import open_engine
-from fiqkit.models.cards import find_card
+from fiqkit.models.cards.cards import find_card
+from fiqkit.models.cards.weights import locate
 from fiqkit.models.engine import Request, Sampling
-from fiqkit.models.llama_cpp import LlamaCppEngine
-from fiqkit.models.weights import locate
+from fiqkit.models.local.llama_cpp import LlamaCppEngine
 
 WORDS = "The company reported revenue of 1,234 million and net income of 56 million for the fiscal year. "
 

@@ -34,14 +34,15 @@ from fiqkit.agent.environment import World
 from fiqkit.agent.modes import mode
 from fiqkit.agent.policy import EngineAgent
 from fiqkit.bench_data import INSTANCES
+from fiqkit.datasets import read_instances
 from fiqkit.models.engine import Completion, Engine
-from fiqkit.models.openai import OpenAIEngine
 from fiqkit.models.scripted import ScriptedEngine
-from fiqkit.records import Instance, read_instances
+from fiqkit.models.served.openai import OpenAIEngine
+from fiqkit.records import Instance
 from fiqkit.roles import open_grader, open_judge, open_simulator
+from fiqkit.roles.assess import Assessor
 from fiqkit.run.scheduler import Lane, Recorder, jobs_left, play_all
-from fiqkit.run.store import Store
-from fiqkit.run.verdicts import Assessor
+from fiqkit.store.store import Store
 
 REPLIES = (
     '{"action": "search", "query": "net income"}',

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from fiqkit.models.threads import choose_threads
+from fiqkit.models.local.threads import choose_threads
 from fiqkit.probe.analysis import analyse
 from fiqkit.probe.capture import batches, capture, run_batch
 from fiqkit.probe.items import Items

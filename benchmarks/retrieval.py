@@ -15,8 +15,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fiqkit import bench_data
+from fiqkit.datasets import read_instances, read_passages
 from fiqkit.index import Index, build, missing_passages
-from fiqkit.records import Instance, Passage, read_instances, read_passages
+from fiqkit.records import Instance, Passage
 
 K = 5
 

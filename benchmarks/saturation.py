@@ -28,13 +28,13 @@ from fiqkit.agent.modes import mode
 from fiqkit.agent.policy import EngineAgent
 from fiqkit.bench_data import INDEX
 from fiqkit.index import Index
+from fiqkit.index.service import Searcher
 from fiqkit.models import open_engine
 from fiqkit.models.engine import Completion, Engine, Request, Sampling
 from fiqkit.roles import open_grader, open_judge, open_simulator
+from fiqkit.roles.assess import Assessor
 from fiqkit.run.scheduler import Lane, Recorder, jobs_left, play_all
-from fiqkit.run.searching import Searcher
-from fiqkit.run.store import Store
-from fiqkit.run.verdicts import Assessor
+from fiqkit.store.store import Store
 
 
 class Counting:

@@ -1,22 +1,16 @@
-"""The records that every room passes around, and their JSONL files.
+"""The records that every room passes around.
 
-Records are frozen; they are validated once, where a file is read, and trusted from there on.
+Records are frozen; they are validated once, where a file is read (`datasets`), and trusted from there on.
 """
 
 from __future__ import annotations
 
-import gzip
-import json
-import zlib
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
-from math import log2
-from pathlib import Path
 from typing import Any
 
-from fiqkit.errors import UserError
-from fiqkit.taxonomy import CATEGORIES, FIELDS, LANGUAGES
+from fiqkit.taxonomy import FIELDS
 
 
 class Ending(StrEnum):
@@ -210,223 +204,42 @@ class Judgement:
     why: str = ""
 
 
-# --- JSONL ----------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class AnswerVerdict:
+    """A verdict on a final answer as the store keeps it; None = unknown to the one who gave it."""
+
+    given_by: str
+    outcome: str | None
+    is_intended: bool | None
+    is_default: bool | None
+    value: str | None = None
+    also: bool = False
+    flags: tuple[str, ...] = ()
+    why: str = ""
+
+    @classmethod
+    def of(cls, given_by: str, grade: Grade) -> AnswerVerdict:
+        """From a grader's verdict."""
+        scored = grade.outcome != Outcome.UNSCORED
+        return cls(
+            given_by,
+            str(grade.outcome),
+            grade.outcome == Outcome.INTENDED if scored else None,
+            grade.outcome == Outcome.DEFAULT if scored else None,
+            grade.value,
+            grade.also,
+            grade.flags,
+            grade.why,
+        )
 
 
-def read_jsonl(path: Path, faults: list[UserError] | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line number, object) of a JSONL file, plain or gzip, one line in memory at a time.
+@dataclass(frozen=True, slots=True)
+class QuestionVerdict:
+    """A verdict on the clarifying question of one turn."""
 
-    Args:
-        faults: where given, the fault of a bad line is put there and reading goes on with the next line.
-
-    Raises:
-        UserError: the file cannot be read, or a line is not a JSON object; names the file and the line.
-    """
-    opener = gzip.open if path.suffix == ".gz" else open
-    try:
-        with opener(path, "rb") as lines:
-            for number, line in enumerate(lines, 1):
-                try:
-                    if line.strip():
-                        yield number, _object(path, number, line)
-                except UserError as fault:
-                    if faults is None:
-                        raise
-                    faults.append(fault)
-    except (OSError, EOFError, zlib.error) as error:
-        raise UserError(f"{path}: cannot be read as JSONL ({error}); check the path and the file") from error
+    given_by: str
+    turn: int
+    judgement: Judgement
 
 
-def _object(path: Path, number: int, line: bytes) -> dict[str, Any]:
-    try:
-        value = json.loads(line.decode("utf-8-sig"), parse_constant=_no_constant)
-        if rb"\ud" in line.lower():  # half a surrogate pair is valid JSON, and nothing could store it
-            json.dumps(value, ensure_ascii=False).encode()
-    except (UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise UserError(f"{path}:{number}: not valid JSON ({error}); one JSON object a line is expected") from error
-    if not isinstance(value, dict):
-        raise UserError(f"{path}:{number}: a JSON {type(value).__name__} where an object is expected")
-    return value
-
-
-def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is no JSON number")
-
-
-def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
-    """Write rows as JSONL through a temporary file, so that a failure leaves the old file whole. Returns the count."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(path.name + ".part")
-    count = 0
-    with scratch.open("w", encoding="utf-8") as out:
-        for count, row in enumerate(rows, 1):  # noqa: B007
-            out.write(json.dumps(row, ensure_ascii=False) + "\n")
-    scratch.replace(path)
-    return count
-
-
-# --- instances ------------------------------------------------------------------------------------------------------
-
-_TEXT = ("instance_id", "question", "context", "answer", "default_answer", "language")
-_OPTIONAL = (
-    "passage_id",
-    "intended_evidence_span",
-    "default_evidence_span",
-    "company",
-    "ticker",
-    "source",
-    "filing_type",
-    "filing_date",
-)
-_READ = {*_TEXT, *_OPTIONAL, "intended_interpretation", "default_interpretation", "categories", "axes", "h0"}
-
-
-def read_instances(path: Path) -> list[Instance]:
-    """Read instances from JSONL: this kit's own format, or the FinInteract release's (`axes` for `categories`).
-
-    Raises:
-        UserError: names the file, the line and the field of the first fault; duplicate ids are a fault.
-    """
-    seen: dict[str, int] = {}
-    instances = []
-    for number, row in read_jsonl(path):
-        instance = parse_instance(row, f"{path}:{number}")
-        first = seen.setdefault(instance.instance_id, number)
-        if first != number:
-            raise UserError(
-                f"{path}:{number}: instance_id {instance.instance_id!r} already stands in line {first}; ids must differ"
-            )
-        instances.append(instance)
-    if not instances:
-        raise UserError(f"{path}: holds no instance; one JSON object a line is expected")
-    return instances
-
-
-def parse_instance(row: Mapping[str, Any], where: str) -> Instance:
-    """One instance from a JSON object; `where` (file:line) begins each error message."""
-    text = {name: _text(row, name, where) for name in _TEXT}
-    if text["language"] not in LANGUAGES:
-        raise UserError(f"{where}: language {text['language']!r} is none of {', '.join(LANGUAGES)}")
-    categories = _categories(row, where)
-    return Instance(
-        **text,
-        **{name: row[name] for name in _OPTIONAL if isinstance(row.get(name), str) and row[name] != ""},
-        intended_interpretation=_interpretation(row, "intended_interpretation", where),
-        default_interpretation=_interpretation(row, "default_interpretation", where),
-        categories=categories,
-        h0=_entropy(row, categories, where),
-        extra={name: value for name, value in row.items() if name not in _READ},
-    )
-
-
-def instance_row(instance: Instance) -> dict[str, Any]:
-    """The JSON object of an instance; `parse_instance` reads it back to an equal one."""
-    row = {f.name: getattr(instance, f.name) for f in fields(Instance) if f.name != "extra"}
-    row["categories"] = list(instance.categories)
-    for name in ("intended_interpretation", "default_interpretation"):
-        row[name] = {k: v for k, v in asdict(row[name]).items() if v is not None}
-    return {k: v for k, v in row.items() if v is not None} | dict(instance.extra)
-
-
-def _text(row: Mapping[str, Any], name: str, where: str) -> str:
-    value = row.get(name)
-    if not isinstance(value, str) or not value.strip():
-        found = "is missing" if value is None else f"is {value!r:.40}"
-        raise UserError(f"{where}: field {name!r} {found}; a non-empty string is needed")
-    return value
-
-
-def _interpretation(row: Mapping[str, Any], name: str, where: str) -> Interpretation:
-    value = row.get(name)
-    if not isinstance(value, dict) or not value:
-        raise UserError(f"{where}: field {name!r} must be an object with some of {', '.join(FIELDS)}")
-    return Interpretation(**{f: str(value[f]) for f in FIELDS if value.get(f) not in (None, "")})
-
-
-def _categories(row: Mapping[str, Any], where: str) -> tuple[str, ...]:
-    value = row.get("categories", row.get("axes"))
-    if not isinstance(value, list) or not value:
-        raise UserError(f"{where}: field 'categories' must be a list with one to three of {', '.join(CATEGORIES)}")
-    unknown = [name for name in value if name not in CATEGORIES]
-    if unknown:
-        raise UserError(f"{where}: category {unknown[0]!r} is none of {', '.join(CATEGORIES)}")
-    return tuple(dict.fromkeys(value))
-
-
-def _entropy(row: Mapping[str, Any], categories: tuple[str, ...], where: str) -> float:
-    value = row.get("h0")
-    if value is None:
-        return round(sum(log2(CATEGORIES[name].readings) for name in categories), 4)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 64:
-        raise UserError(f"{where}: field 'h0' is {value!r:.40}; a number of bits is needed, or leave it out")
-    return float(value)
-
-
-# --- passages -------------------------------------------------------------------------------------------------------
-
-
-def read_passages(path: Path) -> list[Passage]:
-    """Read passages from JSONL: this kit's own format, or the release's (`passage_text`, `filing_type`, `filing_date`).
-
-    Rows that share an id are merged. Construction fields such as `candidate_answer` are dropped, so that
-    they can never be indexed. A filing date before the period's end cannot be right and becomes None.
-
-    Raises:
-        UserError: names the file, the line and the field of the first fault.
-    """
-    merged: dict[str, Passage] = {}
-    for number, row in read_jsonl(path):
-        passage = parse_passage(row, f"{path}:{number}")
-        before = merged.get(passage.passage_id)
-        if before and passage.text not in before.text:
-            passage = Passage(**{**_passage_dict(before), "text": f"{before.text}\n{passage.text}"})
-        elif before:
-            passage = before
-        merged[passage.passage_id] = passage
-    return list(merged.values())
-
-
-def parse_passage(row: Mapping[str, Any], where: str) -> Passage:
-    """One passage from a JSON object; `where` (file:line) begins each error message."""
-    text_field = "passage_text" if "passage_text" in row else "text"
-    period = _date(row.get("period"))
-    filed = _date(row.get("filed") or row.get("filing_date"))
-    if filed and period and filed < period:
-        filed = None
-    language = row.get("language", "en")
-    if language not in LANGUAGES:
-        raise UserError(f"{where}: language {language!r:.40} is none of {', '.join(LANGUAGES)}")
-    return Passage(
-        passage_id=_text(row, "passage_id", where),
-        text=_text(row, text_field, where),
-        form=_text_or_none(row, "form", where) or _text_or_none(row, "filing_type", where),
-        filed=filed,
-        period=period,
-        language=language,
-        **{name: _text_or_none(row, name, where) for name in ("company", "ticker", "source")},
-    )
-
-
-def _text_or_none(row: Mapping[str, Any], name: str, where: str) -> str | None:
-    """A text that may be left out; a number would have lost its leading zeros (ticker 538 for 000538)."""
-    value = row.get(name)
-    if value is not None and not isinstance(value, str):
-        raise UserError(f"{where}: field {name!r} is {value!r:.40}; a string is needed, or leave it out")
-    return value or None
-
-
-def passage_row(passage: Passage) -> dict[str, Any]:
-    """The JSON object of a passage; `parse_passage` reads it back to an equal one."""
-    return {name: value for name, value in _passage_dict(passage).items() if value is not None}
-
-
-def _passage_dict(passage: Passage) -> dict[str, Any]:
-    return {f.name: getattr(passage, f.name) for f in fields(Passage)}
-
-
-def _date(value: object) -> str | None:
-    """ISO date of "20241231" or "2024-12-31"; anything else passes through as text, nothing as None."""
-    if not isinstance(value, str) or not value.strip():
-        return None
-    text = value.strip()
-    return f"{text[:4]}-{text[4:6]}-{text[6:]}" if len(text) == 8 and text.isdigit() else text
+Verdict = AnswerVerdict | QuestionVerdict

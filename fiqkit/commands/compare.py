@@ -25,7 +25,7 @@ def command(
     Each side is RUN:MODEL:MODE; RUN may be "last".
     """
     from fiqkit.report.comparison import compare_sides, comparison_lines
-    from fiqkit.run.store import Store
+    from fiqkit.store.store import Store
 
     kept = Store(store)
     try:

@@ -36,7 +36,7 @@ def command(
     from fiqkit.run import opening
 
     if ruled:
-        from fiqkit.run.ruled import ruled_answers
+        from fiqkit.verdicts.ruled import ruled_answers
 
         result = opening.with_role("grader", grader, cards, lambda role: ruled_answers(ruled, role))
         print_json(result) if as_json else _print_ruled(result, show)

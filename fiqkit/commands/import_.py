@@ -27,7 +27,7 @@ def fininteract(folder: Path, keep_going: bool, store: Path, as_json: bool) -> N
     """
     from dataclasses import asdict
 
-    from fiqkit.run.recorded import import_fininteract
+    from fiqkit.imports.fininteract import import_fininteract
 
     imported, faults = import_fininteract(folder, store)
     if as_json:

@@ -31,9 +31,9 @@ def command() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the manifest as JSON.")
 def build(passages: Path, out: Path, instances: Path | None, embedder: str, seed: int, as_json: bool) -> None:
     """Index passages for search: FAISS over MiniLM vectors, and BM25."""
+    from fiqkit.datasets import read_instances, read_passages
     from fiqkit.index.builder import build as build_index
     from fiqkit.index.missing import missing_passages
-    from fiqkit.records import read_instances, read_passages
 
     found = read_passages(passages)
     built = missing_passages(read_instances(instances), found, seed) if instances else []

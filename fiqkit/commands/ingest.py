@@ -44,10 +44,10 @@ def command(
     bulk zip), Financial Statement Data Sets (.zip), AKShare and CNINFO tables (.csv), question sets with evidence.
     What the store holds already and has not changed is not read again.
     """
+    from fiqkit.datasets import passage_row, write_jsonl
     from fiqkit.filings.ingest import ingest
     from fiqkit.filings.render import render_passages
     from fiqkit.filings.store import FactStore
-    from fiqkit.records import passage_row, write_jsonl
 
     with _bar() as progress:
         summary = ingest(paths, out, jobs=jobs, entity=entity, name=name, progress=progress)

@@ -34,7 +34,7 @@ def command(
     from fiqkit.run import opening
 
     if ruled:
-        from fiqkit.run.ruled import ruled_questions
+        from fiqkit.verdicts.ruled import ruled_questions
 
         result = opening.with_role("judge", judge, cards, lambda role: ruled_questions(ruled, role))
         print_json(result) if as_json else _print_ruled(result, show)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from fiqkit.commands.options import json_option, print_json
-from fiqkit.models.survey import survey
+from fiqkit.models.checks.survey import survey
 
 
 @click.command()

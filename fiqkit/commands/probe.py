@@ -78,11 +78,11 @@ def progress_bar(what: str, done: int, of: int) -> None:
 @click.option("--json", "as_json", is_flag=True, help="The whole result on stdout.")
 def command(instances: Path | None, limit: int | None, as_json: bool, steer: bool, **options: Any) -> None:
     """Find where ambiguity lives in a model's hidden states, and which findings survive their controls."""
+    from fiqkit.datasets import read_instances
     from fiqkit.probe.output import summary, write
     from fiqkit.probe.steering import Plan
     from fiqkit.probe.steering import steer as steered
     from fiqkit.probe.study import Settings, probe, resolve_dtype
-    from fiqkit.records import read_instances
 
     asked = layer_list(options.pop("steer_layers"), "--steer-layers")
     plan = Plan(

@@ -36,7 +36,7 @@ def command(
     """Report on RUNS (ids or "last"; all of them by default)."""
     from fiqkit.report.document import make_report
     from fiqkit.report.formats import FORMATS
-    from fiqkit.run.store import Store
+    from fiqkit.store.store import Store
 
     kept = Store(store)
     try:

@@ -59,8 +59,8 @@ def command(
     from dataclasses import asdict
 
     from fiqkit.commands.progress import RunProgress
-    from fiqkit.run.cast import choose_lineup
     from fiqkit.run.evaluation import Settings, evaluate
+    from fiqkit.run.players import choose_lineup
 
     settings = Settings(
         lineup=choose_lineup(lineup, _given(options, _LINEUP), options["cards"]),

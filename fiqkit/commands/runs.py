@@ -17,7 +17,7 @@ def command(ctx: click.Context, store: Path, as_json: bool) -> None:
     """List the recorded runs, oldest first; `merge` makes one store of several."""
     if ctx.invoked_subcommand:
         return
-    from fiqkit.run.store import Store
+    from fiqkit.store.store import Store
 
     runs = Store(store).runs()
     if as_json:
@@ -35,7 +35,7 @@ def command(ctx: click.Context, store: Path, as_json: bool) -> None:
 @json_option
 def merge(sources: tuple[Path, ...], name: str | None, store: Path, as_json: bool) -> None:
     """Copy the runs of the SOURCES, stores of several machines, into --store."""
-    from fiqkit.run.merge import merge as merge_stores
+    from fiqkit.store.merge import merge as merge_stores
 
     gained = merge_stores(sources, store, name)
     if as_json:

@@ -18,7 +18,7 @@ from fiqkit.commands.options import json_option, print_json, store_option
 @json_option
 def command(run: str, instance: str, model: str | None, mode: str | None, store: Path, as_json: bool) -> None:
     """Print the episodes of RUN (an id, or "last") on INSTANCE in full, with what they were graded."""
-    from fiqkit.run.reading import read_episodes, transcript
+    from fiqkit.store.transcript import read_episodes, transcript
 
     found = read_episodes(store, run, instance, model=model, mode=mode)
     if as_json:

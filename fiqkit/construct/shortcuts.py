@@ -19,7 +19,8 @@ from pathlib import Path
 import click
 
 from fiqkit import bench_data, values
-from fiqkit.records import Instance, Passage, read_instances, read_passages
+from fiqkit.datasets import read_instances, read_passages
+from fiqkit.records import Instance, Passage
 
 
 @dataclass(frozen=True, slots=True)

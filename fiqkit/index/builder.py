@@ -8,13 +8,14 @@ from importlib.metadata import version
 from pathlib import Path
 
 from fiqkit import __version__
+from fiqkit.datasets import passage_row, write_jsonl
 from fiqkit.errors import UserError
 from fiqkit.index import manifest
 from fiqkit.index.chunks import Chunk, headed, split
 from fiqkit.index.embedders import Embedder, embedder
 from fiqkit.index.lexical import Lexical
 from fiqkit.index.manifest import Manifest
-from fiqkit.records import Passage, passage_row, write_jsonl
+from fiqkit.records import Passage
 
 _BATCH = 128
 

@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from fiqkit.datasets import passage_row
 from fiqkit.errors import UserError
-from fiqkit.records import Passage, passage_row
+from fiqkit.records import Passage
 
 FILE = "manifest.json"
 PASSAGES = "passages.jsonl"

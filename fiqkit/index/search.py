@@ -9,12 +9,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from fiqkit.datasets import read_jsonl, read_passages
 from fiqkit.errors import UserError
 from fiqkit.index.chunks import Chunk, headed
 from fiqkit.index.embedders import Embedder, embedder
 from fiqkit.index.lexical import Lexical, is_chinese
 from fiqkit.index.manifest import BM25, CHUNKS, VECTORS, Manifest, passages_sha256
-from fiqkit.records import Passage, read_jsonl, read_passages
+from fiqkit.records import Passage
 
 _DEPTH = 50  # chunks that each half proposes
 _RANK_OFFSET = 60  # of reciprocal-rank fusion, Cormack et al. 2009

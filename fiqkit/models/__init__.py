@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from fiqkit.errors import UserError
-from fiqkit.models.cards import Card, find_card
+from fiqkit.models.cards.cards import Card, find_card
 from fiqkit.models.engine import Engine
 
 
@@ -34,13 +34,13 @@ class EngineEntry:
 
 
 ENGINES = {
-    "llama_cpp": EngineEntry("fiqkit.models.llama_cpp:open_engine", "llama_cpp", "pip install llama-cpp-python"),
+    "llama_cpp": EngineEntry("fiqkit.models.local.llama_cpp:open_engine", "llama_cpp", "pip install llama-cpp-python"),
     "transformers": EngineEntry(
-        "fiqkit.models.transformers:open_engine", "transformers", "pip install torch transformers"
+        "fiqkit.models.local.transformers:open_engine", "transformers", "pip install torch transformers"
     ),
-    "vllm": EngineEntry("fiqkit.models.vllm:open_engine", "vllm", 'pip install "fiqkit[vllm]"'),
-    "vllm-server": EngineEntry("fiqkit.models.server:open_engine", "aiohttp", "pip install aiohttp"),
-    "openai": EngineEntry("fiqkit.models.openai:open_engine", "aiohttp", "pip install aiohttp"),
+    "vllm": EngineEntry("fiqkit.models.vllm.in_process:open_engine", "vllm", 'pip install "fiqkit[vllm]"'),
+    "vllm-server": EngineEntry("fiqkit.models.vllm.child:open_engine", "aiohttp", "pip install aiohttp"),
+    "openai": EngineEntry("fiqkit.models.served.openai:open_engine", "aiohttp", "pip install aiohttp"),
 }
 
 

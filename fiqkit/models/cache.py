@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from fiqkit.errors import UserError
+from fiqkit.models.cards.weights import fingerprint
 from fiqkit.models.engine import Capabilities, Completion, Engine, Message, Request
-from fiqkit.models.weights import fingerprint
 
 _VERSION = 1  # of the table and the key
 _SPEED_ONLY = ("parallel", "threads", "batch", "pool", "deterministic", "max_num_seqs", "gpu_memory_utilization")

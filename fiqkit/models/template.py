@@ -14,7 +14,7 @@ from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from fiqkit.errors import UserError
-from fiqkit.models.cards import Card
+from fiqkit.models.cards.cards import Card
 from fiqkit.models.engine import Message
 
 SWITCH = "enable_thinking"  # the variable by which templates of hybrid reasoning models turn thinking on and off

@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from fiqkit.models.threads import choose_threads
+from fiqkit.models.local.threads import choose_threads
 from fiqkit.probe.category import (
     SHUFFLES,
     SHUFFLES_OF_EACH,

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fiqkit.errors import UserError
-from fiqkit.models.weights import write_atomically
+from fiqkit.models.cards.weights import write_atomically
 
 if TYPE_CHECKING:
     import torch

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from fiqkit.errors import MissingExtra, UserError
-from fiqkit.models.cards import Card, all_cards, find_card
-from fiqkit.models.threads import choose_threads
-from fiqkit.models.weights import fingerprint, to_transformers, would_be
+from fiqkit.models.cards.cards import Card, all_cards, find_card
+from fiqkit.models.cards.weights import fingerprint, to_transformers, would_be
+from fiqkit.models.local.threads import choose_threads
 
 _BYTES = {"f32": 4.0, "bf16": 2.0, "fp16": 2.0, "4bit": 0.53}  # nf4 with double quantisation: 4.127 bits and blocks
 _REPO = re.compile(r"[\w.-]+/[\w.-]+")

@@ -27,11 +27,11 @@ from fiqkit.probe.folds import Floats, company_weights
 from fiqkit.probe.ridge import auroc
 from fiqkit.probe.study import Study
 from fiqkit.records import Instance, Turn
-from fiqkit.roles.judge import RulesJudge
-from fiqkit.roles.simulator import RulesSimulator
+from fiqkit.roles.judge.rules import RulesJudge
+from fiqkit.roles.simulator.rules import RulesSimulator
 
 if TYPE_CHECKING:
-    from fiqkit.models.transformers import TransformersEngine
+    from fiqkit.models.local.transformers import TransformersEngine
 
 FOLD = 0  # the fold whose items are steered
 OPENING, CLOSING = '{"action": "', "}"
@@ -59,7 +59,7 @@ def steer(study: Study, plan: Plan, dtype: str, progress: Progress) -> dict[str,
     Raises:
         UserError: a point out of range, or a checkpoint without chat template.
     """
-    from fiqkit.models.transformers import TransformersEngine
+    from fiqkit.models.local.transformers import TransformersEngine
 
     points = plan.points or (study.result["direction"]["peak_layer"],)
     for point in points:

@@ -167,7 +167,7 @@ def captured(
     progress: Progress,
 ) -> States:
     """The states of every condition, captured where the output folder does not hold them already."""
-    from fiqkit.models.weights import fingerprint
+    from fiqkit.models.cards.weights import fingerprint
 
     dtype = resolve_dtype(settings.dtype)
     about = {

@@ -9,8 +9,8 @@ from fiqkit.errors import UserError
 from fiqkit.metrics.compare import compare
 from fiqkit.metrics.scored import Scored
 from fiqkit.report.terminal import number, p_value, percent
-from fiqkit.run.scored import load_scored
-from fiqkit.run.store import Store
+from fiqkit.store.load import load_scored
+from fiqkit.store.store import Store
 
 _RATES = ("accuracy", "default_capture", "interaction_rate", "ac1_touch")
 

@@ -12,8 +12,8 @@ from fiqkit.metrics.errors import answered_by_template, diagnose, error_budget
 from fiqkit.metrics.items import item_difficulty, reference_rows
 from fiqkit.metrics.scored import Scored
 from fiqkit.metrics.table import group, main_rows
-from fiqkit.run.scored import load_scored
-from fiqkit.run.store import Store
+from fiqkit.store.load import load_scored
+from fiqkit.store.store import Store
 
 if TYPE_CHECKING:
     from fiqkit.figures.gallery import Material

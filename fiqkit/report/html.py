@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from fiqkit import __version__
+from fiqkit.datasets import instance_row
 from fiqkit.errors import UserError
 from fiqkit.metrics.errors import ERRORS, answered_by_template, error_flags, primary_error
 from fiqkit.metrics.scored import Scored
-from fiqkit.records import Ending, Episode, Instance, instance_row
+from fiqkit.records import Ending, Episode, Instance
 from fiqkit.report.document import Report
 from fiqkit.report.terminal import Row, change_name, notes, number, p_value, partial_runs, percent
-from fiqkit.run.store import Store
+from fiqkit.store.store import Store
 from fiqkit.taxonomy import CATEGORIES
 
 _CHUNK = 50  # episodes that are compressed together

@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
 # kind → (module, class, what its constructor takes of (engine, seed))
 SIMULATORS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
-    "rules": ("simulator", "RulesSimulator", ()),
-    "noisy": ("simulator", "NoisySimulator", ("seed",)),
-    "free-form": ("simulator", "FreeFormSimulator", ()),
-    "llm": ("llm", "LlmSimulator", ("engine", "seed")),
+    "rules": ("simulator.rules", "RulesSimulator", ()),
+    "noisy": ("simulator.rules", "NoisySimulator", ("seed",)),
+    "free-form": ("simulator.rules", "FreeFormSimulator", ()),
+    "llm": ("simulator.llm", "LlmSimulator", ("engine", "seed")),
 }
 GRADERS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
-    "rules": ("grader", "RulesGrader", ()),
-    "llm": ("llm", "LlmGrader", ("engine", "seed")),
-    "cascade": ("cascade", "CascadeGrader", ("engine", "seed")),
+    "rules": ("grader.rules", "RulesGrader", ()),
+    "llm": ("grader.llm", "LlmGrader", ("engine", "seed")),
+    "cascade": ("grader.cascade", "CascadeGrader", ("engine", "seed")),
 }
 JUDGES: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
-    "rules": ("judge", "RulesJudge", ()),
-    "llm": ("llm", "LlmJudge", ("engine", "seed")),
+    "rules": ("judge.rules", "RulesJudge", ()),
+    "llm": ("judge.llm", "LlmJudge", ("engine", "seed")),
 }
 
 

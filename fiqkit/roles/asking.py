@@ -9,8 +9,8 @@ from pathlib import Path
 from string import Template
 from typing import Any, TypeVar
 
+from fiqkit.models.constraints.structured import answer_part, breach
 from fiqkit.models.engine import Completion, Engine, Message, Request, Sampling, Usage
-from fiqkit.models.structured import answer_part, breach
 from fiqkit.roles.draws import seed_of
 from fiqkit.taxonomy import LANGUAGES
 

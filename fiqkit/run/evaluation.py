@@ -12,20 +12,21 @@ from typing import Any
 from fiqkit.agent.environment import Budget, World
 from fiqkit.agent.modes import Mode, mode
 from fiqkit.bench_data import INDEX, INSTANCES
+from fiqkit.datasets import dataset_hash, read_instances, read_passages
 from fiqkit.errors import UserError
 from fiqkit.index import Index
+from fiqkit.index.service import Searcher
 from fiqkit.metrics.table import main_rows
-from fiqkit.records import Instance, read_instances, read_passages
+from fiqkit.records import Instance
+from fiqkit.roles.assess import Assessor
 from fiqkit.roles.interfaces import Grader, Judge, Simulator
-from fiqkit.run.cast import Cast
+from fiqkit.run.draw import select
 from fiqkit.run.lineup import Lineup
-from fiqkit.run.manifest import check_same, dataset_hash, manifest
+from fiqkit.run.manifest import check_same, manifest
+from fiqkit.run.players import Cast
 from fiqkit.run.scheduler import Interrupted, Lane, Recorder, jobs_left, play_all
-from fiqkit.run.scored import load_scored
-from fiqkit.run.searching import Searcher
-from fiqkit.run.select import select
-from fiqkit.run.store import DEFAULT_STORE, Store
-from fiqkit.run.verdicts import Assessor
+from fiqkit.store.load import load_scored
+from fiqkit.store.store import DEFAULT_STORE, Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from fiqkit import __version__
 from fiqkit.agent.prompts import prompts_hash
 from fiqkit.errors import UserError
-from fiqkit.records import Instance, instance_row
 
 _PACKAGES = (
     "llama-cpp-python",
@@ -24,14 +22,6 @@ _PACKAGES = (
     "sentence-transformers",
     "numpy",
 )
-
-
-def dataset_hash(instances: Iterable[Instance]) -> str:
-    """Hash of the instances as records, whatever file they came from."""
-    digest = hashlib.sha256()
-    for instance in instances:
-        digest.update(json.dumps(instance_row(instance), sort_keys=True, ensure_ascii=False).encode() + b"\n")
-    return digest.hexdigest()[:16]
 
 
 def versions() -> dict[str, str]:

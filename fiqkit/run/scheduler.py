@@ -17,9 +17,8 @@ from dataclasses import dataclass
 from fiqkit.agent.environment import Environment, World
 from fiqkit.agent.modes import Mode
 from fiqkit.agent.policy import Agent, play
-from fiqkit.records import Episode, Instance
-from fiqkit.run.rows import Verdict
-from fiqkit.run.store import Store
+from fiqkit.records import Episode, Instance, Verdict
+from fiqkit.store.store import Store
 
 Judge = Callable[[Episode, Instance], Awaitable[Sequence[Verdict]]]
 Finished = tuple[Episode, Sequence[Verdict]]

@@ -15,7 +15,7 @@ from fiqkit.errors import UserError
 from fiqkit.models.engine import Completion, ContextOverflow, EngineError, Request
 from fiqkit.models.scripted import ScriptedEngine
 from fiqkit.records import Ending, Episode, Instance, Passage
-from fiqkit.roles.simulator import RulesSimulator
+from fiqkit.roles.simulator.rules import RulesSimulator
 
 Make = Callable[..., Instance]
 ALL_MODES = [name.replace("-N", "-3") for name in MODE_NAMES]

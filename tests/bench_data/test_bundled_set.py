@@ -13,17 +13,9 @@ import pytest
 from fiqkit import bench_data, values
 from fiqkit.construct.rules import broken_rules
 from fiqkit.construct.shortcuts import shortcuts
+from fiqkit.datasets import instance_row, passage_row, read_instances, read_jsonl, read_passages
 from fiqkit.index import Index
-from fiqkit.records import (
-    Instance,
-    Interpretation,
-    Passage,
-    instance_row,
-    passage_row,
-    read_instances,
-    read_jsonl,
-    read_passages,
-)
+from fiqkit.records import Instance, Interpretation, Passage
 from fiqkit.taxonomy import CATEGORIES
 
 INSTANCES = read_instances(bench_data.INSTANCES)

@@ -263,7 +263,7 @@ def test_import_and_chinese_search_load_no_heavy_library(lexical_index: Path) ->
     ],
 )
 def test_a_bad_passages_file_is_one_line_that_names_the_place(tmp_path: Path, row: str, message: str) -> None:
-    from fiqkit.records import read_passages
+    from fiqkit.datasets import read_passages
 
     path = tmp_path / "p.jsonl"
     path.write_text(row + "\n", encoding="utf-8")

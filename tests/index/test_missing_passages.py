@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from fiqkit.datasets import read_instances, read_passages
 from fiqkit.errors import UserError
 from fiqkit.index import missing_passages
-from fiqkit.records import Instance, Interpretation, Passage, read_instances, read_passages
+from fiqkit.records import Instance, Interpretation, Passage
 
 INSTANCE = Instance(
     instance_id="i1",

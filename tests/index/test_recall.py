@@ -8,8 +8,9 @@ from types import ModuleType
 
 import pytest
 
+from fiqkit.datasets import read_instances, read_passages
 from fiqkit.index import Index, build, missing_passages
-from fiqkit.records import Instance, Passage, read_instances, read_passages
+from fiqkit.records import Instance, Passage
 
 ROOT = Path(__file__).parents[2]
 

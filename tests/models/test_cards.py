@@ -14,8 +14,8 @@ import fiqkit.models
 from fiqkit.cli import fiqkit as cli
 from fiqkit.errors import UserError
 from fiqkit.models import ENGINES, EngineEntry, open_engine
-from fiqkit.models.cards import all_cards, find_card, read_cards
-from fiqkit.models.weights import fingerprint, locate, would_be
+from fiqkit.models.cards.cards import all_cards, find_card, read_cards
+from fiqkit.models.cards.weights import fingerprint, locate, would_be
 
 
 def test_bundled_cards_name_known_engines_and_keep_a_cache() -> None:

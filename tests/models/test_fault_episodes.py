@@ -13,8 +13,8 @@ import pytest
 from faulty_server import FAULTS, FaultyServer, echo
 
 from fiqkit.bench_data import INSTANCES
-from fiqkit.models.openai import OpenAIEngine
-from fiqkit.records import read_instances
+from fiqkit.datasets import read_instances
+from fiqkit.models.served.openai import OpenAIEngine
 from fiqkit.run.evaluation import Settings, evaluate
 from fiqkit.run.lineup import Lineup
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fiqkit.errors import UserError
-from fiqkit.models.gbnf import matches
+from fiqkit.models.constraints.gbnf import matches
 
 JSON = r"""
 root   ::= object

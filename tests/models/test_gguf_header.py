@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fiqkit.errors import UserError
-from fiqkit.models.cards import find_card
-from fiqkit.models.gguf_header import read_header
-from fiqkit.models.weights import locate
+from fiqkit.models.cards.cards import find_card
+from fiqkit.models.cards.gguf_header import read_header
+from fiqkit.models.cards.weights import locate
 
 SMOLLM = locate(find_card("smollm2-135m"))
 HEADER = SMOLLM.read_bytes()[:1200]

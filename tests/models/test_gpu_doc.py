@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fiqkit.models.cards import Card, all_cards
+from fiqkit.models.cards.cards import Card, all_cards
 
 GIB = 2**30
 ROW = re.compile(r"^\| `([\w.-]+)` \| ([\d.]+) \| (\d+) \| (.+) \|$", re.M)

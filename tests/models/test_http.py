@@ -6,8 +6,8 @@ import gzip
 import pytest
 from aiohttp import web
 
-from fiqkit.models.faults import Fault
-from fiqkit.models.http import exchange, open_session
+from fiqkit.models.served.faults import Fault
+from fiqkit.models.served.http import exchange, open_session
 
 REPLY = b'{"a": 1}'
 PADDED = REPLY + b" " * 100_000

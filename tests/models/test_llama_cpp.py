@@ -18,15 +18,15 @@ from hypothesis import strategies as st
 
 from fiqkit.errors import UserError
 from fiqkit.models import open_engine
-from fiqkit.models.cards import Card, find_card
+from fiqkit.models.cards.cards import Card, find_card
+from fiqkit.models.cards.weights import locate
+from fiqkit.models.constraints.gbnf import matches
+from fiqkit.models.constraints.grammars import request_grammar
+from fiqkit.models.constraints.structured import breach
 from fiqkit.models.engine import Completion, ContextOverflow, EngineError, Request, Sampling
-from fiqkit.models.gbnf import matches
-from fiqkit.models.grammars import request_grammar
-from fiqkit.models.llama_batch import common_prefix, log_probability
-from fiqkit.models.llama_cpp import LlamaCppEngine
-from fiqkit.models.llama_native import Sampler
-from fiqkit.models.structured import breach
-from fiqkit.models.weights import locate
+from fiqkit.models.local.llama_batch import common_prefix, log_probability
+from fiqkit.models.local.llama_cpp import LlamaCppEngine
+from fiqkit.models.local.llama_native import Sampler
 
 T = TypeVar("T")
 SCHEMA = {

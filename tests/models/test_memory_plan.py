@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from fiqkit.errors import UserError
-from fiqkit.models.cards import Card, find_card
-from fiqkit.models.memory import GIB, Machine, plan
+from fiqkit.models.cards.cards import Card, find_card
+from fiqkit.models.cards.memory import GIB, Machine, plan
 
 GPU80 = Machine(ram=200 * GIB, gpu=79 * GIB, gpu_total=80 * GIB, gpus=1)
 CPU = Machine(ram=16 * GIB)

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 
 from fiqkit.errors import UserError
 from fiqkit.models import open_engine
-from fiqkit.models.cards import Card
-from fiqkit.models.determinism import flip_rate
-from fiqkit.models.dialects import DIALECTS, choice_grammar
+from fiqkit.models.cards.cards import Card
+from fiqkit.models.checks.determinism import flip_rate
+from fiqkit.models.checks.startup import startup_probe
+from fiqkit.models.constraints.gbnf import matches
+from fiqkit.models.constraints.structured import breach
 from fiqkit.models.engine import Completion, ContextOverflow, EngineError, Request, Sampling
-from fiqkit.models.faults import Fault, Patience
-from fiqkit.models.gbnf import matches
-from fiqkit.models.openai import OpenAIEngine, estimate_tokens, read_reply
-from fiqkit.models.startup import startup_probe
-from fiqkit.models.structured import breach
+from fiqkit.models.served.dialects import DIALECTS, choice_grammar
+from fiqkit.models.served.faults import Fault, Patience
+from fiqkit.models.served.openai import OpenAIEngine, estimate_tokens, read_reply
 
 ASK = Request(messages=[{"role": "user", "content": "Hello"}])
 QUICK = Patience(attempts=2, first=0.001, timeout=5)

@@ -7,8 +7,8 @@ import pytest
 from faulty_server import FAULTS, WRONG, FaultyServer
 
 from fiqkit.models.engine import Completion, EngineError, Request, Sampling
-from fiqkit.models.faults import Patience
-from fiqkit.models.openai import OpenAIEngine
+from fiqkit.models.served.faults import Patience
+from fiqkit.models.served.openai import OpenAIEngine
 
 QUICK = Patience(attempts=16, asks=16, first=0.001, most=0.01, timeout=1.0)
 SCHEMA = {

@@ -8,8 +8,8 @@ from types import ModuleType
 
 import pytest
 
-from fiqkit.models.cards import find_card
-from fiqkit.models.weights import to_transformers
+from fiqkit.models.cards.cards import find_card
+from fiqkit.models.cards.weights import to_transformers
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 

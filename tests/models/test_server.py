@@ -15,11 +15,11 @@ import pytest
 
 from fiqkit.errors import UserError
 from fiqkit.models import open_engine
-from fiqkit.models import server as module
-from fiqkit.models.cards import Card
+from fiqkit.models.cards.cards import Card
 from fiqkit.models.engine import Request
-from fiqkit.models.openai import OpenAIEngine
-from fiqkit.models.server import Server, free_port, llama_server_command, vllm_command
+from fiqkit.models.served.openai import OpenAIEngine
+from fiqkit.models.vllm import child as module
+from fiqkit.models.vllm.child import Server, free_port, llama_server_command, vllm_command
 
 # A model server in miniature. It starts a process of its own, as the real ones do, and writes both pids to a file.
 FAKE = """
@@ -50,7 +50,7 @@ HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 PARENT = """
 import sys, time
 from pathlib import Path
-from fiqkit.models.server import Server
+from fiqkit.models.vllm.child import Server
 Server("tiny", sys.argv[3:], int(sys.argv[1]), log=Path(sys.argv[2]))
 print("up", flush=True)
 time.sleep(600)

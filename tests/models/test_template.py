@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from fiqkit.errors import UserError
-from fiqkit.models import threads
-from fiqkit.models.cards import Card, find_card
-from fiqkit.models.gguf_header import read_header
+from fiqkit.models.cards.cards import Card, find_card
+from fiqkit.models.cards.gguf_header import read_header
+from fiqkit.models.cards.weights import locate
+from fiqkit.models.local import threads
 from fiqkit.models.template import ChatTemplate, check_thinking
-from fiqkit.models.weights import locate
 
 SPECIALS = {"bos_token": "<s>", "eos_token": "</s>"}
 CHATS = [

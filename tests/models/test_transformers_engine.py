@@ -20,9 +20,9 @@ from transformers import (
 
 from fiqkit.errors import UserError
 from fiqkit.models import open_engine
-from fiqkit.models.cards import Card
+from fiqkit.models.cards.cards import Card
 from fiqkit.models.engine import Completion, ContextOverflow, EngineError, Request, Sampling
-from fiqkit.models.transformers import TransformersEngine
+from fiqkit.models.local.transformers import TransformersEngine
 
 T = TypeVar("T")
 SPECIALS = ["<pad>", "<s>", "</s>"]

@@ -15,12 +15,12 @@ from tiny_vllm import ARGUMENTS, CARD, SENTENCES, ask, tokens_per_second
 
 from fiqkit.errors import UserError
 from fiqkit.models import open_engine
-from fiqkit.models.cards import Card
-from fiqkit.models.determinism import flip_rate
+from fiqkit.models.cards.cards import Card
+from fiqkit.models.cards.weights import to_transformers
+from fiqkit.models.checks.determinism import flip_rate
+from fiqkit.models.checks.startup import startup_probe
 from fiqkit.models.engine import ContextOverflow, EngineError, Request, Sampling
-from fiqkit.models.startup import startup_probe
-from fiqkit.models.vllm import VllmEngine
-from fiqkit.models.weights import to_transformers
+from fiqkit.models.vllm.in_process import VllmEngine
 
 pytest.importorskip("vllm")
 pytestmark = [pytest.mark.vllm, pytest.mark.timeout(900)]

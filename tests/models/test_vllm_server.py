@@ -18,12 +18,12 @@ from tiny_vllm import ARGUMENTS, CARD, CONTEXT, SENTENCES, SERVER_ARGUMENTS, ask
 
 from fiqkit.errors import UserError
 from fiqkit.models import open_engine
-from fiqkit.models.cards import Card
-from fiqkit.models.determinism import flip_rate
+from fiqkit.models.cards.cards import Card
+from fiqkit.models.checks.determinism import flip_rate
+from fiqkit.models.checks.startup import startup_probe
 from fiqkit.models.engine import ContextOverflow, Request, Sampling
-from fiqkit.models.openai import OpenAIEngine
-from fiqkit.models.server import open_engine as open_server
-from fiqkit.models.startup import startup_probe
+from fiqkit.models.served.openai import OpenAIEngine
+from fiqkit.models.vllm.child import open_engine as open_server
 
 pytest.importorskip("vllm")
 pytestmark = [pytest.mark.vllm, pytest.mark.timeout(900)]
@@ -116,7 +116,7 @@ OPENER = """
 import asyncio, os, sys
 from dataclasses import replace
 from fiqkit.models import open_engine
-from fiqkit.models.cards import find_card
+from fiqkit.models.cards.cards import find_card
 if __name__ == "__main__":
     card = replace(find_card("smollm2-135m"), context=512)
     engine = open_engine(card, engine=sys.argv[1], parallel=2, arguments=eval(sys.argv[2]))

@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from fiqkit.models.faults import Patience, parse_retry_after
-from fiqkit.models.pace import Pace
-from fiqkit.models.window import Window
+from fiqkit.models.served.faults import Patience, parse_retry_after
+from fiqkit.models.served.pace import Pace
+from fiqkit.models.served.window import Window
 
 
 def serve(window: Window, replies: int, latency, tokens=lambda: 10) -> list[int]:

@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from fiqkit.models.cards import find_card
+from fiqkit.models.cards.cards import find_card
 from fiqkit.models.engine import Engine, Request, Sampling
 
 CONTEXT = 1024

@@ -38,7 +38,7 @@ def instances() -> list[Instance]:
 @pytest.fixture
 def instances_file(tmp_path: Path, instances: list[Instance]) -> Path:
     """The small set as a file."""
-    from fiqkit.records import instance_row, write_jsonl
+    from fiqkit.datasets import instance_row, write_jsonl
 
     write_jsonl(tmp_path / "instances.jsonl", (instance_row(i) for i in instances))
     return tmp_path / "instances.jsonl"

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny_models import make_instances
 
+from fiqkit.datasets import read_instances
 from fiqkit.probe.items import Items, words_of
 from fiqkit.probe.prompts import CONDITIONS, build_prompts, derangement, neutral_context, paraphrase
-from fiqkit.records import read_instances
 
 ITEMS = Items.of(make_instances(30), folds=5)
 

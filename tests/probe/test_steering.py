@@ -170,7 +170,7 @@ def _long_context(monkeypatch: pytest.MonkeyPatch) -> None:
         return model
 
     monkeypatch.setattr(room, "load_model", longer)
-    from fiqkit.models.transformers import TransformersEngine
+    from fiqkit.models.local.transformers import TransformersEngine
 
     wrap = TransformersEngine.wrap
     monkeypatch.setattr(TransformersEngine, "wrap", lambda *a, **k: wrap(*a, **{**k, "context": 16384}))

@@ -13,10 +13,11 @@ from tiny_models import ARCHITECTURES, edit_json, make_checkpoint, make_instance
 
 from fiqkit.commands.probe import command, layer_list
 from fiqkit.commands.probe_compare import command as compare_command
+from fiqkit.datasets import instance_row, write_jsonl
 from fiqkit.errors import UserError
 from fiqkit.probe import study as room
 from fiqkit.probe.checkpoint import find_checkpoint, load_model, memory_need, quantised_share
-from fiqkit.records import Instance, instance_row, write_jsonl
+from fiqkit.records import Instance
 
 
 def run(model: Path | str, instances: list[Instance], out: Path, **options: object) -> room.Study:

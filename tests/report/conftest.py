@@ -4,9 +4,19 @@ from pathlib import Path
 
 import pytest
 
-from fiqkit.records import Ending, Episode, Grade, Instance, Interpretation, Judgement, Outcome, Turn
-from fiqkit.run.rows import AnswerVerdict, QuestionVerdict
-from fiqkit.run.store import Store
+from fiqkit.records import (
+    AnswerVerdict,
+    Ending,
+    Episode,
+    Grade,
+    Instance,
+    Interpretation,
+    Judgement,
+    Outcome,
+    QuestionVerdict,
+    Turn,
+)
+from fiqkit.store.store import Store
 
 OUTCOMES = (Outcome.INTENDED, Outcome.DEFAULT, Outcome.OTHER, Outcome.REFUSAL)
 NASTY = '</script><b onclick="x">&amp; 净利润 \u2028 $5'

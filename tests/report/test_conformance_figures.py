@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from fiqkit.cli import fiqkit
+from fiqkit.imports.fininteract import import_fininteract
 from fiqkit.report.comparison import compare_sides
 from fiqkit.report.document import make_report
-from fiqkit.run.recorded import import_fininteract
-from fiqkit.run.store import Store
+from fiqkit.store.store import Store
 
 pytestmark = pytest.mark.conformance
 

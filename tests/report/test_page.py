@@ -17,7 +17,7 @@ from fiqkit.errors import UserError
 from fiqkit.figures import gallery
 from fiqkit.report.document import make_report
 from fiqkit.report.html import page, write_page
-from fiqkit.run.store import Store
+from fiqkit.store.store import Store
 
 NASTY = '</script><b onclick="x">&amp; 净利润 \u2028 $5'
 

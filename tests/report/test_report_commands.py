@@ -83,14 +83,14 @@ def test_bad_input(capsys, store_file: Path, tmp_path: Path):
 
 
 def test_a_store_without_runs(capsys, tmp_path: Path):
-    from fiqkit.run.store import Store
+    from fiqkit.store.store import Store
 
     Store(tmp_path / "s.db", create=True).close()
     assert "holds no run yet" in fails(capsys, "report", "--store", str(tmp_path / "s.db"))
 
 
 def test_import_says_what_is_bad_and_exits_with_2(tmp_path: Path, make_instance, capsys):
-    from fiqkit.records import instance_row, write_jsonl
+    from fiqkit.datasets import instance_row, write_jsonl
 
     write_jsonl(tmp_path / "fininteract_v1.jsonl", [instance_row(make_instance())])
     good = {"instance_id": "t1", "model": "m", "mode": "answer-only", "correct": True, "final_answer": "$5"}

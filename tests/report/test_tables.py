@@ -12,7 +12,7 @@ from rich.console import Console
 from fiqkit.report.document import make_report
 from fiqkit.report.formats import as_csv, as_latex, as_markdown
 from fiqkit.report.terminal import main_table, notes, p_value, partial_runs, percent_interval
-from fiqkit.run.store import Store
+from fiqkit.store.store import Store
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fiqkit.records import Grade, Interpretation, Outcome
-from fiqkit.roles.grader import LONGEST_ANSWER, RulesGrader, grade_answer
+from fiqkit.roles.grader.rules import LONGEST_ANSWER, RulesGrader, grade_answer
 from fiqkit.roles.interfaces import Gold
 
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from fiqkit.records import Grade, Interpretation, read_instances, read_jsonl
-from fiqkit.roles.grader import grade_answer
+from fiqkit.datasets import read_instances, read_jsonl
+from fiqkit.records import Grade, Interpretation
+from fiqkit.roles.grader.rules import grade_answer
 from fiqkit.roles.interfaces import Gold
 
 pytestmark = pytest.mark.conformance

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from fiqkit.records import Grade, Interpretation, Outcome
-from fiqkit.roles.grader import LONGEST_ANSWER, grade_answer
+from fiqkit.roles.grader.rules import LONGEST_ANSWER, grade_answer
 from fiqkit.roles.interfaces import Gold
 
 SEEDS = (

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fiqkit.records import Interpretation
-from fiqkit.roles.grader import grade_answer
+from fiqkit.roles.grader.rules import grade_answer
 from fiqkit.roles.interfaces import Gold
 
 # question; intended answer and its period; default answer and its period

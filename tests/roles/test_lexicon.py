@@ -2,8 +2,8 @@
 
 import pytest
 
-from fiqkit.roles.lexicon import ANY, categories, find_marks, fold
-from fiqkit.roles.phrasing import cue, table
+from fiqkit.roles.language.lexicon import ANY, categories, find_marks, fold
+from fiqkit.roles.language.phrasing import cue, table
 from fiqkit.taxonomy import CATEGORIES
 
 

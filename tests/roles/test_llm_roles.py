@@ -10,9 +10,11 @@ from fiqkit.models.engine import Capabilities, Completion, ContextOverflow, Engi
 from fiqkit.models.scripted import ScriptedEngine
 from fiqkit.records import Grade, Interpretation, Outcome
 from fiqkit.roles.asking import Refused
-from fiqkit.roles.cascade import BY_MODEL, CascadeGrader
+from fiqkit.roles.grader.cascade import BY_MODEL, CascadeGrader
+from fiqkit.roles.grader.llm import LlmGrader
 from fiqkit.roles.interfaces import Gold, UserView
-from fiqkit.roles.llm import LlmGrader, LlmJudge, LlmSimulator, read_reply
+from fiqkit.roles.judge.llm import LlmJudge
+from fiqkit.roles.simulator.llm import LlmSimulator, read_reply
 from fiqkit.taxonomy import CATEGORIES
 
 QUESTION = "What was Acme's operating income?"

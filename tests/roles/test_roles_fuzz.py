@@ -10,9 +10,9 @@ import pytest
 from fiqkit import roles, values
 from fiqkit.records import Interpretation
 from fiqkit.roles.interfaces import REPLIES, UserView
-from fiqkit.roles.judge import classify_question
-from fiqkit.roles.phrasing import table
-from fiqkit.roles.simulator import reply_to
+from fiqkit.roles.judge.rules import classify_question
+from fiqkit.roles.language.phrasing import table
+from fiqkit.roles.simulator.rules import reply_to
 from fiqkit.taxonomy import CATEGORIES
 
 VIEW = UserView(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fiqkit.records import Judgement
-from fiqkit.roles.judge import classify_question
+from fiqkit.roles.judge.rules import classify_question
 from fiqkit.taxonomy import CATEGORIES
 
 E, T, M, R, V = CATEGORIES

@@ -11,9 +11,10 @@ import pytest
 
 import fiqkit.bench_data
 from fiqkit import roles, values
-from fiqkit.records import Instance, Interpretation, read_instances
+from fiqkit.datasets import read_instances
+from fiqkit.records import Instance, Interpretation
 from fiqkit.roles.interfaces import REPLIES, UserView
-from fiqkit.roles.simulator import reply_to
+from fiqkit.roles.simulator.rules import reply_to
 from fiqkit.taxonomy import CATEGORIES
 
 BUNDLED = Path(fiqkit.bench_data.__file__).parent

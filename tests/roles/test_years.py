@@ -2,8 +2,8 @@
 
 import pytest
 
-from fiqkit.roles.lexicon import fold
-from fiqkit.roles.years import find_years, split_comparison
+from fiqkit.roles.language.lexicon import fold
+from fiqkit.roles.language.years import find_years, split_comparison
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from fiqkit.agent.modes import PRIMARY
 from fiqkit.errors import UserError
 from fiqkit.run.evaluation import Result, Settings, evaluate
 from fiqkit.run.lineup import Lineup, load
-from fiqkit.run.store import Store
+from fiqkit.store.store import Store
 
 #           policy           accuracy  default  interaction (in mode interact)  commitment
 KNOWN = {

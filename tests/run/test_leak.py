@@ -13,7 +13,8 @@ from fiqkit.agent.policy import play
 from fiqkit.agent.prompts import Prompts
 from fiqkit.agent.reference import ReferenceAgent
 from fiqkit.bench_data import INSTANCES
-from fiqkit.records import Instance, read_instances
+from fiqkit.datasets import read_instances
+from fiqkit.records import Instance
 from fiqkit.roles import open_simulator
 
 MODES = [mode(name.replace("-N", "-2")) for name in MODE_NAMES]

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from fiqkit.errors import UserError
-from fiqkit.run.cast import Cast, choose_lineup, played_by
 from fiqkit.run.lineup import Lineup, load, names
+from fiqkit.run.players import Cast, choose_lineup, played_by
 
 
 @pytest.mark.parametrize("name", names())

@@ -13,9 +13,10 @@ from fiqkit.construct.bundled import chinese, us
 from fiqkit.construct.bundled.draft import Draft
 from fiqkit.construct.bundled.render import choices, distractor, render
 from fiqkit.construct.rules import broken_rules
+from fiqkit.datasets import instance_row, passage_row, write_jsonl
 from fiqkit.errors import UserError
 from fiqkit.index import build
-from fiqkit.records import Instance, Passage, instance_row, passage_row, write_jsonl
+from fiqkit.records import Instance, Passage
 
 DISTRACTORS = {"en": 150, "zh": 150}
 

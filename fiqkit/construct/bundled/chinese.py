@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from fiqkit.construct.bundled.draft import Draft, Fact, Filing, Reading, apart
-from fiqkit.records import Interpretation, read_jsonl
+from fiqkit.datasets import read_jsonl
+from fiqkit.records import Interpretation
 
 _REVENUE = "营业总收入"
 _TOTAL = "净利润（含少数股东损益）"

@@ -10,7 +10,7 @@ from fiqkit.construct.bundled.draft import Draft, Fact, Filing
 from fiqkit.construct.bundled.us_facts import CONCEPTS, UsFacts, display_name, iso_date, spoken, us_filing
 from fiqkit.construct.bundled.us_reports import entity_drafts, metric_drafts, temporal_drafts
 from fiqkit.construct.bundled.us_tables import non_gaap_drafts, recognition_drafts, vintage_drafts
-from fiqkit.records import read_jsonl
+from fiqkit.datasets import read_jsonl
 
 
 def drafts(candidates: Path) -> list[list[Draft]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fiqkit.construct.bundled.draft import MONEY, PER_SHARE, Fact, Filing
-from fiqkit.records import read_jsonl
+from fiqkit.datasets import read_jsonl
 
 
 @dataclass(frozen=True, slots=True)

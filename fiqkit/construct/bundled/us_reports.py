@@ -12,7 +12,8 @@ from typing import Any
 
 from fiqkit.construct.bundled.draft import Draft, Fact, Filing, Reading, apart
 from fiqkit.construct.bundled.us_facts import CONCEPTS, KINDS, Key, UsFacts, days, spoken
-from fiqkit.records import Interpretation, read_jsonl
+from fiqkit.datasets import read_jsonl
+from fiqkit.records import Interpretation
 
 _WHOLE = "consolidated"
 

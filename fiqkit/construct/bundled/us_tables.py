@@ -11,7 +11,8 @@ from typing import Any
 
 from fiqkit.construct.bundled.draft import MONEY, PER_SHARE, PERCENT, Draft, Fact, Filing, Reading
 from fiqkit.construct.bundled.us_facts import COMPANIES, CONCEPTS, iso_date, spoken, us_filing
-from fiqkit.records import Interpretation, read_jsonl
+from fiqkit.datasets import read_jsonl
+from fiqkit.records import Interpretation
 
 _WHOLE = "consolidated"
 

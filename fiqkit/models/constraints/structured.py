@@ -1,0 +1,84 @@
+"""Whether a reply satisfies the constraint that its request set. Engines are asked to enforce it and not trusted to:
+a field that a server does not know usually gives status 200 and free text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from fiqkit.errors import UserError
+from fiqkit.models.constraints.gbnf import check, matches
+from fiqkit.models.engine import Request
+
+
+def check_constraint(request: Request) -> None:
+    """Refuse a constraint that no reply could be held against.
+
+    Raises:
+        UserError: the schema is no JSON schema, the grammar no GBNF, or there is nothing to choose from.
+    """
+    if request.schema is not None:
+        _validator(request.schema)
+    if request.choices is not None and not all(choice and choice == choice.strip() for choice in request.choices):
+        raise UserError(f"choices must be non-empty texts without space around them, found {request.choices!r:.80}")
+    if request.grammar is not None:
+        check(request.grammar)
+
+
+def breach(request: Request, text: str) -> str | None:
+    """How `text` breaks the request's constraint, in one line; None where it does not, or where there is none.
+
+    A think block in front of the reply is not part of it. White space around it is allowed.
+    """
+    reply = answer_part(text)
+    if request.choices is not None and reply not in request.choices:
+        return f"none of the choices: {reply!r:.80}"
+    if request.schema is not None:
+        return _schema_breach(request, reply)
+    if request.grammar is not None and not (matches(request.grammar, text) or matches(request.grammar, reply)):
+        return f"not in the grammar: {reply!r:.80}"
+    return None
+
+
+def answer_part(text: str) -> str:
+    """The reply without a think block that the model wrote in front of it, stripped."""
+    return text.rpartition("</think>")[2].strip()
+
+
+def _schema_breach(request: Request, reply: str) -> str | None:
+    try:
+        value = orjson.loads(reply)
+    except ValueError:
+        return f"not JSON: {reply!r:.80}"
+    assert request.schema is not None
+    error = next(_validator(request.schema).iter_errors(value), None)
+    return None if error is None else f"not in the schema: {_place(error.instance_path)} {error.message:.120}"
+
+
+def _place(path: list[str | int]) -> str:
+    return "$" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+
+
+_validators: dict[
+    int, tuple[Mapping[str, Any], Any]
+] = {}  # by identity: callers send the same few schemas all the time
+_MOST_VALIDATORS = 256
+
+
+def _validator(schema: Mapping[str, Any]) -> Any:
+    known = _validators.get(id(schema))
+    if known is not None and known[0] is schema:
+        return known[1]
+    import jsonschema_rs
+
+    try:
+        validator = jsonschema_rs.validator_for(dict(schema))
+    except ValueError as error:
+        line = " ".join(str(error).split())
+        raise UserError(f"not a JSON schema: {line:.160}") from None
+    if len(_validators) >= _MOST_VALIDATORS:
+        _validators.clear()
+    _validators[id(schema)] = (schema, validator)
+    return validator

@@ -1,0 +1,1 @@
+"""Engines that run a model in this process: llama.cpp and transformers, batched."""

@@ -1,0 +1,353 @@
+"""Continuous batching on one llama.cpp context: one thread owns it, requests join and leave between two steps.
+
+A finished sequence keeps its cells, so that a dialogue that is only added to computes its tail, and a prompt that
+begins like another one shares that one's cells. What is kept is dropped when room is needed, least recently used first.
+"""
+
+from __future__ import annotations
+
+import itertools
+import queue
+import threading
+import time
+from bisect import bisect
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fiqkit.models.engine import Completion, EngineError, Sampling
+from fiqkit.models.local.llama_native import Context, Model, Sampler
+from fiqkit.models.local.pending import Pending
+
+_MARK = b"</think>"
+_WORTH_WAITING = 64  # tokens of a common prefix from which a job waits for the one that is computing it
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """One request on its way: what it asks, what it has, and who waits for it.
+
+    Attributes:
+        thinks: the constraint begins only after the think block that the model writes first.
+    """
+
+    prompt: Sequence[int]
+    sampling: Sampling
+    sampler: Sampler
+    pending: Pending
+    thinks: bool = False
+    logprobs: bool = False
+    output: list[int] = field(default_factory=list)
+    text: bytes = b""
+    chances: list[float] = field(default_factory=list)
+    submitted: float = field(default_factory=time.perf_counter)
+    admitted: float = 0.0
+
+    @property
+    def length(self) -> int:
+        """Tokens it may hold at the end."""
+        return len(self.prompt) + self.sampling.max_tokens
+
+
+@dataclass(slots=True, eq=False)
+class _Slot:
+    """One sequence of the context: the tokens whose cells it holds, and the job it works on, if any.
+
+    `cells` names each cell by a number of its own: slots that share a prefix share the numbers, which makes the count
+    of cells in use exact.
+    """
+
+    sequence: int
+    tokens: list[int] = field(default_factory=list)
+    cells: list[int] = field(default_factory=list)
+    prompt_length: int = 0
+    used: int = 0
+    job: Job | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How large a context is: `pool` cells in all, `parallel` jobs at once, `kept` finished sequences beside them."""
+
+    pool: int
+    parallel: int
+    kept: int
+    batch: int
+
+
+@dataclass(slots=True)
+class Counters:
+    """What the worker has done so far, for benchmarks and the manifest."""
+
+    steps: int = 0
+    prompt_tokens: int = 0
+    reused_tokens: int = 0
+    output_tokens: int = 0
+
+
+class Worker:
+    """The thread that owns a model and its context. `submit` and `stop` may be called from any thread."""
+
+    def __init__(self, model: Model, context: Context, room: Room) -> None:
+        self.counters = Counters()
+        self._model, self._context, self._room = model, context, room
+        self._inbox: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._waiting: deque[Job] = deque()
+        self._slots = [_Slot(sequence) for sequence in range(room.parallel + room.kept)]
+        self._clock = itertools.count(1)
+        self._cell_numbers = itertools.count()
+        self._thread = threading.Thread(target=self._run, name="llama.cpp", daemon=True)
+        self._thread.start()
+
+    def submit(self, job: Job) -> None:
+        """Queue a job.
+
+        Raises:
+            EngineError: the worker has stopped.
+        """
+        if not self._thread.is_alive():
+            job.sampler.free()
+            raise EngineError("the engine is closed")
+        self._inbox.put(job)
+
+    def stop(self) -> None:
+        """Fail what is under way, free the context and the model, end the thread. Safe to call twice."""
+        self._inbox.put(None)
+        self._thread.join()
+
+    # All that follows runs on the worker's thread.
+
+    def _run(self) -> None:
+        error = EngineError("the engine was closed")
+        try:
+            while self._receive():
+                self._drop_cancelled()
+                self._admit()
+                self._step()
+        except Exception as fault:  # a fault of the library or a bug: every caller gets it, none waits for ever
+            error = EngineError(f"the llama.cpp worker failed: {fault!r}")
+        self._fail_all(error)
+        self._context.free()
+        self._model.free()
+
+    def _receive(self) -> bool:
+        """Take in what has arrived; wait for something where there is nothing to do. False: stop."""
+        idle = not self._waiting and not any(slot.job for slot in self._slots)
+        while True:
+            try:
+                job = self._inbox.get(block=idle)
+            except queue.Empty:
+                return True
+            if job is None:
+                return False
+            self._waiting.append(job)
+            idle = False
+
+    def _drop_cancelled(self) -> None:
+        for slot in self._slots:
+            if slot.job and slot.job.pending.cancelled:
+                self._release(slot)
+        for job in [job for job in self._waiting if job.pending.cancelled]:
+            self._waiting.remove(job)
+            job.sampler.free()
+
+    def _admit(self) -> None:
+        """Give free slots to waiting jobs, in order of arrival, as far as the pool has room for all they may write."""
+        for job in list(self._waiting):
+            free = [slot for slot in self._slots if slot.job is None]
+            if len(self._slots) - len(free) >= self._room.parallel:
+                return
+            source, shared = self._best_prefix(job.prompt)
+            if self._is_being_computed(job.prompt, shared):
+                continue
+            if not self._make_room(job.length - shared, source, shared):
+                return
+            self._waiting.remove(job)
+            self._place(job, self._target(free, source, shared), source, shared)
+
+    def _best_prefix(self, prompt: Sequence[int]) -> tuple[_Slot | None, int]:
+        """The slot with the longest common prefix, and its length; at least one token is left to compute."""
+        best: tuple[_Slot | None, int] = (None, 0)
+        for slot in self._slots if self._room.kept else ():
+            shared = min(common_prefix(slot.tokens, prompt), len(prompt) - 1)
+            if not self._model.rewinds and (slot.job or shared != len(slot.tokens)):
+                continue
+            if shared > best[1]:
+                best = (slot, shared)
+        return best
+
+    def _is_being_computed(self, prompt: Sequence[int], shared: int) -> bool:
+        """Whether a running job is at work on a prefix of this prompt that is worth waiting for.
+
+        Episodes that start together begin with the same instructions: one of them computes these, the others share.
+        """
+        if not self._room.kept or not self._model.rewinds:
+            return False
+        return any(
+            len(slot.tokens) < common >= shared + _WORTH_WAITING
+            for slot in self._slots
+            if slot.job and (common := min(common_prefix(slot.job.prompt, prompt), len(prompt) - 1))
+        )
+
+    def _make_room(self, cells: int, source: _Slot | None, shared: int) -> bool:
+        """Drop kept sequences, what the source does not share last, until `cells` more fit beside all that the running
+        jobs may still write."""
+        promised = sum(slot.job.length - len(slot.tokens) for slot in self._slots if slot.job)
+        while True:
+            in_use = len(set().union(*(slot.cells for slot in self._slots)))
+            if in_use + promised + cells <= self._room.pool:
+                return True
+            kept = [slot for slot in self._slots if slot.job is None and slot.tokens and slot is not source]
+            if kept:
+                self._cut(min(kept, key=lambda slot: slot.used), 0)
+            elif source is not None and source.job is None and len(source.tokens) > shared:
+                self._cut(source, shared)
+            else:
+                return False
+
+    def _target(self, free: list[_Slot], source: _Slot | None, shared: int) -> _Slot:
+        """The slot to work in: the source itself where it holds the same dialogue, so that no other one is dropped."""
+        if source in free and source is not None and shared >= source.prompt_length:
+            return source
+        others = [slot for slot in free if slot is not source] or free
+        return min(others, key=lambda slot: slot.used)
+
+    def _place(self, job: Job, slot: _Slot, source: _Slot | None, shared: int) -> None:
+        if slot is source:
+            self._cut(slot, shared)
+        else:
+            self._cut(slot, 0)
+            if source is not None:
+                self._context.copy(source.sequence, slot.sequence, shared)
+                slot.tokens, slot.cells = source.tokens[:shared], source.cells[:shared]
+        slot.job, slot.prompt_length, slot.used = job, len(job.prompt), next(self._clock)
+        job.admitted = time.perf_counter()
+        self.counters.reused_tokens += shared
+        self.counters.prompt_tokens += len(job.prompt)
+
+    def _cut(self, slot: _Slot, length: int) -> None:
+        if len(slot.tokens) > length:
+            self._context.forget(slot.sequence, length)
+            del slot.tokens[length:], slot.cells[length:]
+
+    def _step(self) -> None:
+        """One pass of the model over a token of each running reply and as much of the prompts as the batch holds."""
+        runs = self._fill()
+        if not runs:
+            return
+        try:
+            rows = [(slot.sequence, len(slot.tokens), tokens, wanted) for slot, tokens, wanted in runs]
+            logits = self._context.decode(rows)
+        except EngineError as error:
+            self._fail_running(error)
+            return
+        self.counters.steps += 1
+        for (slot, tokens, _), row in zip(runs, logits, strict=True):
+            slot.tokens.extend(tokens)
+            slot.cells.extend(itertools.islice(self._cell_numbers, len(tokens)))
+            if row is not None:
+                self._advance(slot, row)
+
+    def _fill(self) -> list[tuple[_Slot, Sequence[int], bool]]:
+        running = sorted((slot for slot in self._slots if slot.job), key=lambda slot: slot.used)
+        runs: list[tuple[_Slot, Sequence[int], bool]] = []
+        left = self._room.batch - sum(bool(slot.job and slot.job.output) for slot in running)
+        for slot in running:
+            job = slot.job
+            assert job is not None
+            if job.output:
+                runs.append((slot, job.output[-1:], True))
+                continue
+            tokens = job.prompt[len(slot.tokens) : len(slot.tokens) + left]
+            if tokens:
+                runs.append((slot, tokens, len(slot.tokens) + len(tokens) == len(job.prompt)))
+                left -= len(tokens)
+        return runs
+
+    def _advance(self, slot: _Slot, logits: np.ndarray) -> None:
+        job = slot.job
+        assert job is not None
+        constrained = not job.thinks or _MARK in job.text
+        token = job.sampler.draw(logits, constrained)
+        job.output.append(token)
+        self.counters.output_tokens += 1
+        if job.logprobs:
+            job.chances.append(log_probability(logits, token))
+        if self._model.ends(token):
+            self._finish(slot, job, "stop")
+            return
+        if constrained:
+            job.sampler.accept(token)
+        before = len(job.text)
+        job.text += self._model.piece(token)
+        if (cut := _stop_at(job, before)) is not None:
+            job.text = job.text[:cut]
+            self._finish(slot, job, "stop")
+        elif len(job.output) >= job.sampling.max_tokens:
+            self._finish(slot, job, "length")
+
+    def _finish(self, slot: _Slot, job: Job, finish: str) -> None:
+        now = time.perf_counter()
+        completion = Completion(
+            text=job.text.decode("utf-8", "replace"),
+            finish=finish,
+            prompt_ids=tuple(job.prompt),
+            output_ids=tuple(job.output),
+            logprobs=tuple(job.chances),
+            prompt_tokens=len(job.prompt),
+            output_tokens=len(job.output),
+            seconds=now - job.submitted,
+            queued=job.admitted - job.submitted,
+        )
+        self._release(slot)
+        job.pending.settle(completion)
+
+    def _release(self, slot: _Slot) -> None:
+        """Free the slot; its cells stay for a prompt that begins alike, where sequences are kept at all."""
+        if slot.job:
+            slot.job.sampler.free()
+        slot.job = None
+        slot.used = next(self._clock)
+        if not self._room.kept:
+            self._cut(slot, 0)
+
+    def _fail_running(self, error: EngineError) -> None:
+        """Give the error to all running jobs and start from an empty context, since its state is unknown."""
+        for slot in self._slots:
+            if job := slot.job:
+                self._release(slot)
+                job.pending.settle(error)
+            slot.tokens.clear()
+            slot.cells.clear()
+        self._context.clear()
+
+    def _fail_all(self, error: EngineError) -> None:
+        jobs = [slot.job for slot in self._slots if slot.job] + list(self._waiting)
+        while not self._inbox.empty():
+            if (job := self._inbox.get()) is not None:
+                jobs.append(job)
+        for job in jobs:
+            job.sampler.free()
+            job.pending.settle(error)
+
+
+def common_prefix(first: Sequence[int], second: Sequence[int]) -> int:
+    """Length of the longest common prefix of two sequences of one type."""
+    longest = min(len(first), len(second))
+    lengths = range(1, longest + 1)
+    return bisect(lengths, False, key=lambda length: first[:length] != second[:length])
+
+
+def log_probability(logits: np.ndarray, token: int) -> float:
+    """Natural log of a token's probability at temperature 1, no constraint applied; logits of shape (vocabulary,)."""
+    top = float(logits.max())
+    return float(logits[token] - top - np.log(np.exp(logits - top).sum(dtype=np.float64)))
+
+
+def _stop_at(job: Job, before: int) -> int | None:
+    """Where the first stop string begins that the bytes from `before` on completed."""
+    marks = [stop.encode("utf-8") for stop in job.sampling.stop]
+    found = [job.text.find(mark, max(0, before - len(mark) + 1)) for mark in marks]
+    return min((place for place in found if place >= 0), default=None)

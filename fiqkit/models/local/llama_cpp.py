@@ -1,0 +1,186 @@
+"""The llama.cpp engine: a GGUF model in this process, many requests in one batch.
+
+Requests are tokenised where they arrive and computed by a `Worker` on a thread of its own; outcomes come back to the
+event loop that asked. Output ids include the token that ended the reply, the text does not. With `parallel=1` the same
+requests in the same order give the same tokens again; with `prefix_cache=False` besides, in whatever order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import weakref
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import llama_cpp as native
+
+from fiqkit.errors import UserError
+from fiqkit.models.cards.cards import Card
+from fiqkit.models.cards.weights import fingerprint, locate
+from fiqkit.models.constraints.grammars import AFTER_THINKING, request_grammar, start_after_thinking
+from fiqkit.models.constraints.structured import breach
+from fiqkit.models.engine import Capabilities, Completion, ContextOverflow, EngineError, Message, Request
+from fiqkit.models.local.llama_batch import Counters, Job, Room, Worker
+from fiqkit.models.local.llama_native import Context, Model, Sampler
+from fiqkit.models.local.pending import Pending
+from fiqkit.models.local.threads import choose_threads
+from fiqkit.models.template import ChatTemplate, check_thinking
+
+_DEFAULT_CONTEXT = 8192  # of a model whose card names none, where it was trained for as many
+_DEFAULT_POOL = 32768
+
+
+def open_engine(
+    card: Card,
+    *,
+    context: int | None = None,
+    parallel: int = 8,
+    pool: int | None = None,
+    threads: int | None = None,
+    batch: int = 512,
+    gpu_layers: int = -1,
+    prefix_cache: bool = True,
+) -> LlamaCppEngine:
+    """Load the model of a card.
+
+    Args:
+        context: tokens that one request's prompt and reply may hold (default: the card's).
+        parallel: requests in one batch.
+        pool: tokens that all sequences may hold together (default: parallel × context, at most 32,768; at least one
+            context). A request for which it has no room yet waits.
+        threads: CPU threads (default: `choose_threads`).
+        batch: tokens computed in one step.
+        gpu_layers: layers on the GPU where llama.cpp was built for one; -1 is all.
+        prefix_cache: share the cells of equal prefixes and keep those of finished requests.
+
+    Raises:
+        UserError: weights that are missing, cut or no GGUF; no chat template; a context that is too large.
+    """
+    path = locate(card)
+    model = Model(card.name, path, gpu_layers)
+    try:
+        length = _context_length(card, context, model)
+        room = Room(
+            pool=max(length, pool or min(parallel * length, _DEFAULT_POOL)),
+            parallel=parallel,
+            kept=parallel if prefix_cache else 0,
+            batch=batch,
+        )
+        template = ChatTemplate(
+            card.name, model.template, {"bos_token": model.special(model.bos), "eos_token": model.special(model.eos)}
+        )
+        used = choose_threads(threads)
+        cells = Context(model, pool=room.pool, sequences=room.parallel + room.kept, batch=room.batch, threads=used)
+    except UserError:
+        model.free()
+        raise
+    settings = {"context": length, "parallel": parallel, "pool": room.pool, "threads": used, "batch": batch}
+    return LlamaCppEngine(card, model, Worker(model, cells, room), template, {**settings, "prefix_cache": prefix_cache})
+
+
+def _context_length(card: Card, asked: int | None, model: Model) -> int:
+    length = asked or card.context or min(model.trained_context, _DEFAULT_CONTEXT)
+    if length > model.trained_context:
+        raise UserError(
+            f"{card.name}: a context of {length} tokens was asked of a model trained for {model.trained_context}"
+        )
+    return length
+
+
+class LlamaCppEngine:
+    """An `Engine` over one worker. Make it with `open_engine`."""
+
+    def __init__(
+        self, card: Card, model: Model, worker: Worker, template: ChatTemplate, settings: Mapping[str, Any]
+    ) -> None:
+        self.name = card.name
+        self.context: int = settings["context"]
+        self.can = Capabilities(
+            structured=True,
+            grammar=True,
+            logprobs=True,
+            token_ids=True,
+            deterministic=settings["parallel"] == 1,
+            parallel=settings["parallel"],
+        )
+        self._card, self._model, self._worker, self._template = card, model, worker, template
+        self._settings = settings
+        # Ends the thread when the engine is let go of, and before the interpreter takes the library apart.
+        self._stop = weakref.finalize(self, worker.stop)
+
+    @property
+    def counters(self) -> Counters:
+        """Steps, prompt tokens, how many of those were reused, output tokens."""
+        return self._worker.counters
+
+    async def complete(self, request: Request) -> Completion:
+        """Complete one request; see `fiqkit.models.engine.Engine`.
+
+        Raises:
+            ContextOverflow: prompt and reply do not fit the context of one request.
+            EngineError: the engine is closed or failed.
+            UserError: a constraint, adapter or thinking mode that this engine or model cannot serve.
+        """
+        if request.adapter is not None:
+            raise UserError(f"{self.name}: the llama_cpp engine takes no adapters; use engine = transformers or vllm")
+        prompt, thinks = self._prompt(request)
+        self._check_length(len(prompt), request.sampling.max_tokens)
+        job = Job(prompt, request.sampling, self._sampler(request, thinks), Pending(), thinks, request.logprobs)
+        self._worker.submit(job)
+        completion = await job.pending.wait()
+        if completion.finish == "stop" and (wrong := breach(request, completion.text)):
+            raise EngineError(f"{self.name}: the reply is {wrong}")
+        return completion
+
+    async def count_tokens(self, messages: Sequence[Message]) -> int:
+        """Prompt tokens of a chat with the template applied: exact."""
+        return len(self._prompt(Request(messages=messages))[0])
+
+    async def close(self) -> None:
+        """Fail what is under way and free the model. Safe to call twice."""
+        await asyncio.to_thread(self._stop)
+
+    def describe(self) -> Mapping[str, Any]:
+        """What the manifest records."""
+        path = locate(self._card)
+        return {
+            "engine": "llama_cpp",
+            "version": native.__version__,
+            "model": self.name,
+            "weights": str(path),
+            "sha256": fingerprint(path),
+            "template_sha256": self._template.sha256,
+            "deterministic": self.can.deterministic,
+            **self._settings,
+        }
+
+    def _prompt(self, request: Request) -> tuple[list[int], bool]:
+        """Prompt ids, and whether a think block precedes the constrained part of the reply."""
+        if not self._stop.alive:
+            raise EngineError("the engine is closed")
+        if request.prompt_ids is not None:
+            return self._checked_ids(request.prompt_ids), bool(request.thinking)
+        check_thinking(self._card, request.thinking, self._template.switchable)
+        text = self._template.render(request.messages or (), request.thinking)
+        reasons = request.thinking or (request.thinking is None and bool(self._card.thinking))
+        # A template that turns thinking off writes an empty block itself.
+        return self._model.tokenize(text), reasons and not text.rstrip().endswith("</think>")
+
+    def _checked_ids(self, ids: Sequence[int]) -> list[int]:
+        if not ids or not all(0 <= token < self._model.n_vocab for token in ids):
+            raise UserError(
+                f"{self.name}: prompt_ids must be token ids from 0 to {self._model.n_vocab - 1}, at least one"
+            )
+        return list(ids)
+
+    def _check_length(self, prompt: int, reply: int) -> None:
+        if prompt + reply > self.context:
+            raise ContextOverflow(
+                f"{self.name}: {prompt} prompt tokens and {reply} for the reply exceed the context of {self.context}"
+            )
+
+    def _sampler(self, request: Request, thinks: bool) -> Sampler:
+        grammar = request_grammar(request)
+        if grammar is not None and thinks:
+            return Sampler(self._model, request.sampling, start_after_thinking(grammar), AFTER_THINKING)
+        return Sampler(self._model, request.sampling, grammar, "root")

@@ -1,0 +1,296 @@
+"""The transformers engine: a checkpoint, an adapter on one, or a live module, for what the faster engines do not know.
+
+Requests that are in flight together run as one batch. It constrains a reply to choices (exactly: only tokens that lead
+to one can be drawn), not to a schema or grammar. Output ids include the token that ended the reply, the text does not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import queue
+import threading
+import time
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from safetensors import SafetensorError
+
+from fiqkit.errors import MissingExtra, UserError
+from fiqkit.models.cards.cards import Card
+from fiqkit.models.cards.weights import fingerprint, to_transformers
+from fiqkit.models.constraints.structured import check_constraint
+from fiqkit.models.engine import Capabilities, Completion, ContextOverflow, EngineError, Message, Request
+from fiqkit.models.local.hf_batch import Job, Vocabulary, completion_of, evaluating, generate
+from fiqkit.models.local.pending import Pending
+from fiqkit.models.local.threads import choose_threads
+from fiqkit.models.template import SWITCH, check_thinking
+
+_GATHER_SECONDS = 0.005  # how long a batch waits for requests that arrive together; a step takes longer
+
+
+def open_engine(
+    card: Card,
+    *,
+    context: int | None = None,
+    parallel: int = 8,
+    threads: int | None = None,
+    dtype: str = "auto",
+    device: str = "auto",
+) -> TransformersEngine:
+    """Load the model of a card: a folder, a repository in the Hugging Face cache, or a GGUF (converted once).
+
+    Args:
+        context: tokens that one request's prompt and reply may hold (default: the card's).
+        parallel: requests in one batch.
+        threads: CPU threads (default: `choose_threads`).
+        dtype: "float32", "bfloat16", "float16"; "auto" is float32 on a CPU and the checkpoint's own on a GPU.
+        device: "cpu", "cuda", "cuda:1"; "auto" spreads over the GPUs that are there.
+
+    Raises:
+        UserError: weights that are missing, cut or of an unknown architecture; no chat template.
+    """
+    folder = to_transformers(card)
+    on_gpu = device != "cpu" and torch.cuda.is_available()
+    torch.set_num_threads(choose_threads(threads))
+    transformers.utils.logging.disable_progress_bar()
+    kind = ("auto" if on_gpu else "float32") if dtype == "auto" else dtype
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        model = transformers.AutoModelForCausalLM.from_pretrained(
+            folder,
+            dtype=kind,
+            device_map=device if device != "auto" else ("auto" if on_gpu else None),
+            local_files_only=True,
+        )
+    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
+        raise UserError(f"{card.name}: transformers cannot load {folder}: {str(error).splitlines()[0]}") from None
+    return TransformersEngine(
+        model, tokenizer, card, context=context or card.context or 0, parallel=parallel, folder=folder
+    )
+
+
+class TransformersEngine:
+    """An `Engine` over a module and its tokenizer. `open_engine` loads one, `wrap` takes a live one."""
+
+    def __init__(
+        self, model: Any, tokenizer: Any, card: Card, *, context: int, parallel: int, folder: Path | None = None
+    ) -> None:
+        longest = model.config.get_text_config().max_position_embeddings
+        if context > longest:
+            raise UserError(f"{card.name}: a context of {context} tokens was asked of a model made for {longest}")
+        if not tokenizer.chat_template:
+            raise UserError(f"{card.name}: the model has no chat template; use its instruct version")
+        self.name = card.name
+        self.context = context or min(longest, 8192)
+        self.can = Capabilities(
+            logprobs=True, token_ids=True, adapters=True, deterministic=parallel == 1, parallel=parallel
+        )
+        self._card, self._tokenizer, self._folder = card, tokenizer, folder
+        parameter = next(model.parameters())
+        self._kind = {"dtype": str(parameter.dtype).removeprefix("torch."), "device": str(parameter.device)}
+        self._worker = _Worker(model, _vocabulary(model, tokenizer), parallel)
+        self._stop = weakref.finalize(self, self._worker.stop)
+
+    @classmethod
+    def wrap(
+        cls, model: Any, tokenizer: Any, *, name: str = "live", context: int = 0, parallel: int = 8
+    ) -> TransformersEngine:
+        """An engine on a module that somebody else owns, such as a trainer: its weights of the moment are used, its
+        training mode is put back after each batch, and `close` leaves it alone.
+
+        The owner must not change the module while a request is in flight.
+        """
+        card = Card(name=name, engine="transformers", weights="live module")
+        return cls(model, tokenizer, card, context=context, parallel=parallel)
+
+    async def complete(self, request: Request) -> Completion:
+        """Complete one request; see `fiqkit.models.engine.Engine`.
+
+        Raises:
+            ContextOverflow: prompt and reply do not fit the context.
+            EngineError: the engine is closed or failed.
+            UserError: a schema or grammar, or a thinking mode that the model cannot serve.
+        """
+        if request.schema is not None or request.grammar is not None:
+            raise UserError(f"{self.name}: the transformers engine cannot hold a reply to a schema or grammar")
+        if request.choices and request.thinking:
+            raise UserError(f"{self.name}: the transformers engine cannot let a model think and hold it to choices")
+        check_constraint(request)
+        self._check_adapter(request.adapter)
+        prompt = self._prompt(request)
+        length = len(prompt) + request.sampling.max_tokens
+        if length > self.context:
+            raise ContextOverflow(
+                f"{self.name}: {len(prompt)} prompt tokens and {request.sampling.max_tokens} for the reply exceed the "
+                f"context of {self.context}"
+            )
+        choices = tuple(tuple(self._encode(choice)) for choice in request.choices or ())
+        job = Job(prompt, request.sampling, Pending(), choices, request.adapter, request.logprobs)
+        self._worker.submit(job)
+        return await job.pending.wait()
+
+    async def count_tokens(self, messages: Sequence[Message]) -> int:
+        """Prompt tokens of a chat with the template applied: exact."""
+        return len(self._prompt(Request(messages=messages)))
+
+    async def close(self) -> None:
+        """Fail what is under way and let go of the model. Safe to call twice."""
+        await asyncio.to_thread(self._stop)
+
+    def describe(self) -> Mapping[str, Any]:
+        """What the manifest records."""
+        return {
+            "engine": "transformers",
+            "version": transformers.__version__,
+            "torch": torch.__version__,
+            "model": self.name,
+            "weights": str(self._folder or "live module"),
+            "sha256": fingerprint(self._folder) if self._folder else None,
+            "deterministic": self.can.deterministic,
+            "context": self.context,
+            "parallel": self.can.parallel,
+            **self._kind,
+        }
+
+    def _check_adapter(self, path: str | None) -> None:
+        if path is None:
+            return
+        if self._folder is None:
+            raise UserError(f"{self.name}: a live module takes no adapters of others; its owner sets its own")
+        if importlib.util.find_spec("peft") is None:
+            raise MissingExtra("a LoRA adapter", "train")
+        if not (Path(path) / "adapter_config.json").is_file():
+            raise UserError(f"{self.name}: no adapter at {path}; expected a folder with adapter_config.json")
+
+    def _prompt(self, request: Request) -> list[int]:
+        if request.prompt_ids is not None:
+            return self._checked_ids(request.prompt_ids)
+        template = str(self._tokenizer.chat_template)
+        check_thinking(self._card, request.thinking, SWITCH in template)
+        switch = {} if request.thinking is None else {SWITCH: request.thinking}
+        messages = [dict(message) for message in request.messages or ()]
+        try:
+            text = self._tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False, **switch)
+        except Exception as error:  # whatever jinja2 or the template's own raise_exception makes of the messages
+            raise UserError(f"{self.name}: its chat template refuses the messages: {error}") from None
+        return self._encode(text)
+
+    def _encode(self, text: str) -> list[int]:
+        """Token ids of a text as it stands: the template has written the special tokens, so none is added."""
+        ids: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
+        return ids
+
+    def _checked_ids(self, ids: Sequence[int]) -> list[int]:
+        top = len(self._tokenizer)
+        if not ids or not all(0 <= token < top for token in ids):
+            raise UserError(f"{self.name}: prompt_ids must be token ids from 0 to {top - 1}, at least one")
+        return list(ids)
+
+
+def _vocabulary(model: Any, tokenizer: Any) -> Vocabulary:
+    stated = getattr(model.generation_config, "eos_token_id", None)
+    ends = {*(stated if isinstance(stated, list) else [stated]), tokenizer.eos_token_id} - {None}
+    pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else min(ends, default=0)
+
+    def decode(ids: Sequence[int]) -> str:
+        return str(tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False))
+
+    return Vocabulary(decode, frozenset(ends), pad)
+
+
+class _Worker:
+    """The thread that runs the module, batch by batch."""
+
+    def __init__(self, model: Any, words: Vocabulary, parallel: int) -> None:
+        self._model, self._words, self._parallel = model, words, parallel
+        self._adapters: dict[str, str] = {}  # path → name inside the peft model
+        self._inbox: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._waiting: list[Job] = []
+        self._closing = False
+        self._thread = threading.Thread(target=self._run, name="transformers", daemon=True)
+        self._thread.start()
+
+    def submit(self, job: Job) -> None:
+        """Queue a job.
+
+        Raises:
+            EngineError: the worker has stopped.
+        """
+        if self._closing:
+            raise EngineError("the engine is closed")
+        self._inbox.put(job)
+
+    def stop(self) -> None:
+        """End the thread after the batch that runs, fail what waits, let go of the model."""
+        self._closing = True
+        self._inbox.put(None)
+        self._thread.join()
+        self._model = None
+
+    def _run(self) -> None:
+        while batch := self._next_batch():
+            try:
+                with evaluating(self._model), self._adapted(batch[0].adapter):
+                    generate(self._model, batch, self._words)
+            except Exception as error:  # every request of the batch gets it; the next batch may do better
+                fault = _fault(error, len(batch))
+                for job in batch:
+                    job.pending.settle(fault)
+                continue
+            # Only now, with the module's mode put back: its owner may go on as soon as the last reply is there.
+            for job in batch:
+                if job.finish:
+                    job.pending.settle(completion_of(job))
+        for job in self._waiting:
+            job.pending.settle(EngineError("the engine was closed"))
+
+    def _next_batch(self) -> list[Job]:
+        """What waits, of one adapter, in order of arrival. Empty: stop."""
+        while not self._closing:
+            if not self._waiting:
+                self._arrive(self._inbox.get())
+                time.sleep(_GATHER_SECONDS)
+            while not self._inbox.empty():
+                self._arrive(self._inbox.get())
+            self._waiting = [job for job in self._waiting if not job.pending.cancelled]
+            if self._waiting and not self._closing:
+                alike = [job for job in self._waiting if job.adapter == self._waiting[0].adapter]
+                batch = alike[: self._parallel]
+                self._waiting = [job for job in self._waiting if job not in batch]
+                return batch
+        return []
+
+    def _arrive(self, job: Job | None) -> None:
+        if job is not None:
+            self._waiting.append(job)
+
+    @contextmanager
+    def _adapted(self, path: str | None) -> Iterator[None]:
+        """With the adapter of that path active, or with none that this engine has loaded."""
+        if path is None:
+            with self._model.disable_adapter() if self._adapters else nullcontext():
+                yield
+            return
+        import peft
+
+        if path not in self._adapters:
+            name = f"adapter{len(self._adapters)}"
+            if self._adapters:
+                self._model.load_adapter(path, name)
+            else:
+                self._model = peft.PeftModel.from_pretrained(self._model, path, adapter_name=name)
+            self._adapters[path] = name
+        self._model.set_adapter(self._adapters[path])
+        yield
+
+
+def _fault(error: Exception, requests: int) -> EngineError:
+    if isinstance(error, torch.cuda.OutOfMemoryError):
+        return EngineError(f"the GPU has no memory for {requests} requests at once; lower `parallel`")
+    return EngineError(f"transformers failed: {type(error).__name__}: {error}")

@@ -1,0 +1,1 @@
+"""Engines behind HTTP: any OpenAI-compatible server, or a pool of servers."""

@@ -1,0 +1,1 @@
+"""Graders: by rules, by a model, and a cascade of both."""

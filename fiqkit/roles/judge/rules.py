@@ -1,0 +1,136 @@
+"""The judge without a model: which ambiguity categories a clarifying question touches, and which is its central one.
+
+It sees the question's text alone. A category is touched when the question explicitly raises it, that is asks the user
+to choose or confirm; what only repeats the user's own words (the company, "net income") touches nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from fiqkit.records import Judgement
+from fiqkit.roles.language.lexicon import ANY, TEMPORAL, Mark
+from fiqkit.roles.language.phrasing import cue
+from fiqkit.roles.language.question import Question
+from fiqkit.taxonomy import CATEGORIES
+
+GENERIC, NONE = "generic", "none"
+METRIC, ENTITY, VINTAGE, RECOGNITION = "metric_definition", "entity_scope", "filing_vintage", "recognition_policy"
+
+# Of a question that combines categories and offers a choice in none, the rarer qualifier is the point: periods are
+# named in passing, recognition never is. A document named as the source is a weaker sign than a restated figure.
+_RAREST_FIRST = (RECOGNITION, METRIC, ENTITY, VINTAGE, TEMPORAL)
+_ECHOES = ("measure", "unit")  # dimensions that a question often only repeats from the user's own
+_VERSIONS = ("first", "restated", "preliminary")
+
+_COMPANY = re.compile(
+    r"(?<![a-z])(?:inc|corp(?:oration)?|co|company|plc|ltd|group|holdings)(?![a-z])"
+    r"|公司|集团|指(?:的是)?\"?[一-鿿]{3}"
+)
+
+
+class RulesJudge:
+    """Classifies by the bilingual lexicon; the same question always gets the same verdict."""
+
+    name = "rules"
+
+    async def classify(self, question: str) -> Judgement:
+        """Touched categories and the central one, with the words that led to them."""
+        return classify_question(question)
+
+    def describe(self) -> Mapping[str, Any]:
+        """What the run's manifest records."""
+        return {"kind": self.name}
+
+
+def classify_question(text: str) -> Judgement:
+    """Which categories a clarifying question touches, and which one it is about; `why` quotes the words.
+
+    Returns:
+        central is a category, "generic" (asks to clarify, names no category) or "none" (outside the five).
+    """
+    asked = Question.of(text, examples=True)
+    aside = cue("retrieval").search(asked.text)
+    if aside:
+        return Judgement((), NONE, f"about fetching data: {aside.group()!r}")
+    evidence = _qualifiers(asked)
+    measure = _measure_at_issue(asked, alone=not evidence)
+    if measure:
+        evidence.setdefault(METRIC, measure)
+    if not evidence and _confirms_company(asked):
+        evidence[ENTITY] = "a company to confirm"
+    touched = tuple(name for name in CATEGORIES if name in evidence)
+    if not touched:
+        return _untouched(asked)
+    central, reason = _central(asked, touched)
+    return Judgement(touched, central, f"{'; '.join(f'{name}: {evidence[name]}' for name in touched)} ({reason})")
+
+
+def _qualifiers(asked: Question) -> dict[str, str]:
+    """The words that touch each category, a measure's name left aside."""
+    shown = cue("format").search(asked.text) is not None
+    evidence = dict.fromkeys((TEMPORAL for _ in asked.years), "a year")
+    for mark in asked.marks:
+        echo = mark.dimension in _ECHOES or (shown and mark.dimension == "comparison")
+        if not echo:
+            evidence[mark.category] = repr(asked.text[mark.start : mark.end])
+    return evidence
+
+
+def _measure_at_issue(asked: Question, alone: bool) -> str | None:
+    """The words that make the measure itself the question, rather than an echo of what the user asked for.
+
+    That is a choice between measures, a measure given as the meaning of another word, or one that is all there is.
+    """
+    named = [mark for mark in asked.marks if mark.dimension in _ECHOES and mark.value != "rate"]
+    values = {mark.value for mark in named}
+    words = " / ".join(repr(asked.text[mark.start : mark.end]) for mark in named)
+    if len(values) > 1 or values & {ANY, "money", "volume"}:
+        return words
+    sole = alone and values and not cue("elsewhere").search(asked.text) and not _is_echo(asked, values)
+    return words if sole or (named and _explains(asked, named[0])) else None
+
+
+def _explains(asked: Question, first: Mark) -> bool:
+    """Whether the first naming of a measure opens a bracket, or follows "based on" and its like."""
+    before = cue("illustration").sub("", asked.text[max(0, first.start - 30) : first.start])
+    if any(len(before) - found.end() <= 12 for found in cue("basis").finditer(before)):
+        return True
+    opening = before.rfind("(")
+    bracketed = range(first.start - len(before) + opening, first.start)
+    alone = not any(
+        mark.start in bracketed and mark.end < first.start and mark.category != METRIC for mark in asked.marks
+    )
+    return opening > before.rfind(")") and alone
+
+
+def _is_echo(asked: Question, values: set[str]) -> bool:
+    """Net income and revenue are what questions ask for; on their own they repeat it unless a growth is meant."""
+    echo = values <= {"net_income", "revenue"} and "growth" not in asked.text
+    return echo and cue("meaning").search(asked.text) is None
+
+
+def _confirms_company(asked: Question) -> bool:
+    beside = cue("elsewhere").search(asked.text) or any(mark.dimension in _ECHOES for mark in asked.marks)
+    return not beside and asked.confirms_a_name and _COMPANY.search(asked.text) is not None
+
+
+def _untouched(asked: Question) -> Judgement:
+    beside = cue("elsewhere").search(asked.text)
+    clear = cue("clarify").search(asked.text)
+    if asked.is_open or (clear and not beside):
+        return Judgement((), GENERIC, "asks for clarity, names no category")
+    return Judgement((), NONE, f"about {beside.group()!r}" if beside else "names no category")
+
+
+def _central(asked: Question, touched: tuple[str, ...]) -> tuple[str, str]:
+    if len(touched) == 1:
+        return touched[0], "the only one"
+    offered = asked.alternatives() or {mark.category for mark in asked.marks if mark.negated}
+    if len(offered & set(touched)) == 1:
+        return (offered & set(touched)).pop(), "offers a choice in it"
+    if any(mark.dimension == "version" and mark.value in _VERSIONS for mark in asked.marks):
+        return VINTAGE, "the rarest qualifier"
+    return next(name for name in _RAREST_FIRST if name in touched), "the rarest qualifier"

@@ -1,0 +1,1 @@
+"""The wordings that roles by rules read."""

@@ -1,0 +1,106 @@
+"""A clarifying question taken apart: what it proposes, and what makes it more than a yes/no proposal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+from fiqkit.roles.language import lexicon
+from fiqkit.roles.language.lexicon import ANY, Mark
+from fiqkit.roles.language.phrasing import cue
+from fiqkit.roles.language.words import content_words
+from fiqkit.roles.language.years import Year, find_years, split_comparison
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A clarifying question in the lexicon's terms.
+
+    Attributes:
+        text: folded; illustrations ("for example 2023") are left out unless asked for: they propose nothing.
+        marks: the lexicon's wordings.
+        years, base_years: the years reported on and those compared against, each with whether it is ruled out.
+        words: names and other words that the lexicon does not know, likewise.
+    """
+
+    text: str
+    marks: tuple[Mark, ...]
+    years: tuple[tuple[Year, bool], ...]
+    base_years: tuple[tuple[Year, bool], ...]
+    words: tuple[tuple[str, bool], ...]
+
+    @classmethod
+    @lru_cache(maxsize=4096)  # simulator and judge read the same question
+    def of(cls, question: str, examples: bool = False) -> Question:
+        """Take a question apart; its illustrations are left in when `examples` is set."""
+        text = lexicon.fold(question)
+        if not examples:
+            text = cue("illustration").sub(" ", text)
+        marks = lexicon.find_marks(text)
+        found = find_years(text)
+        stretches = lexicon.negations(text, marks)
+        understood = [(item.start, item.end) for item in marks] + [(item.start, item.end) for item in found]
+        understood += [match.span() for match in cue("negation").finditer(text)]
+
+        def negated(start: int) -> bool:
+            return any(begin <= start < end for begin, end in stretches)
+
+        main, base = split_comparison(text, [year for year in found if not negated(year.start)])
+        return cls(
+            text=text,
+            marks=tuple(marks),
+            years=tuple((year, negated(year.start)) for year in found if year in main or negated(year.start)),
+            base_years=tuple((year, False) for year in base),
+            words=tuple((word.text, negated(word.start)) for word in content_words(text, understood)),
+        )
+
+    @property
+    def proposed(self) -> set[tuple[str, str]]:
+        """(dimension, value) of every wording that the question puts forward."""
+        return {(mark.dimension, mark.value) for mark in self.marks if not mark.negated and mark.value != ANY}
+
+    @property
+    def is_open(self) -> bool:
+        """Asks which or what, so that yes and no would say nothing."""
+        return cue("open").search(self.text) is not None
+
+    @property
+    def requests_action(self) -> bool:
+        """Asks to be allowed or helped to fetch something."""
+        return cue("retrieval").search(self.text) is not None
+
+    @property
+    def offers_alternatives(self) -> bool:
+        """Leaves a choice between values that exclude one another ("GAAP or non-GAAP", "2022 or 2023", 还是)."""
+        return "还是" in self.text or bool(self.alternatives())
+
+    @property
+    def confirms_a_name(self) -> bool:
+        """Whether all it can propose is a name ("Do you mean Workday, Inc.?")."""
+        proposes = self.years or any(mark.value != ANY for mark in self.marks)
+        return not proposes and cue("naming").search(self.text) is not None
+
+    def alternatives(self) -> set[str]:
+        """The categories in which neighbouring proposals differ and stand on either side of an "or"."""
+        stated = [mark for mark in self.marks if not mark.negated and mark.value != ANY]
+        found = {
+            a.category
+            for a, b in pairwise(stated)
+            if a.category == b.category and not _same(a, b) and self._divided(a, b)
+        }
+        years = [year for year, negated in self.years if not negated]
+        differ = any(not a.agrees(b) for a, b in pairwise(years))
+        return found | {lexicon.TEMPORAL} if differ else found
+
+    def _divided(self, a: Mark, b: Mark) -> bool:
+        cues = ("either", "versus") if a.dimension == b.dimension else ("either",)
+        return any(cue(name).search(self.text, a.end, b.start) for name in cues)
+
+    def names_value(self, known: str = "") -> bool:
+        """Whether it proposes an amount; a number that the view itself uses (a security's name) is none."""
+        return any(match.group().strip() not in known for match in cue("value").finditer(self.text))
+
+
+def _same(a: Mark, b: Mark) -> bool:
+    return (a.dimension, a.value) == (b.dimension, b.value) or a.end > b.start

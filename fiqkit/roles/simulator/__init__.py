@@ -1,0 +1,1 @@
+"""User simulators: by rules and by a model."""

@@ -1,0 +1,72 @@
+"""The user played by a model: one of three replies, validated on return, retried once, never guessed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from fiqkit.models.engine import Engine, EngineError, Usage
+from fiqkit.roles.asking import Asker, NoVerdict, Refused
+from fiqkit.roles.interfaces import NO, REPLIES, UNKNOWN, YES, UserView
+
+
+class LlmSimulator:
+    """The user played by a model, which is shown Q, C and the agent's question: no reading, no value.
+
+    Temperature 1.0 is the release's.
+    """
+
+    name = "llm"
+
+    def __init__(self, engine: Engine, seed: int = 0, temperature: float = 1.0) -> None:
+        self._asker = Asker(engine, "simulator", temperature, seed)
+
+    @property
+    def usage(self) -> Usage:
+        """What its replies took so far."""
+        return self._asker.usage
+
+    async def reply(self, question: str, view: UserView) -> str:
+        """One of `REPLIES`.
+
+        Raises:
+            EngineError: the engine failed, or none of its replies was one of the three.
+        """
+        known = {"question": view.question, "context": view.context}
+        try:
+            return await self._asker.ask(view.language, known, {"asked": question}, read_reply, choices=REPLIES)
+        except NoVerdict as fault:
+            raise EngineError(f"simulator: {fault}") from fault
+        except EngineError as fault:
+            # Its own type would say that the agent's context overflowed, where it was the simulator's.
+            raise EngineError(f"simulator: {fault}") from fault
+
+    def describe(self) -> Mapping[str, Any]:
+        """What the run's manifest records."""
+        return self._asker.describe()
+
+
+_SAYS_UNKNOWN = re.compile(
+    r"\b(?:i_dont_know|unknown|unsure|uncertain|no idea|not (?:sure|certain))\b"
+    r"|\b(?:do not|don'?t|can(?:no|')?t) (?:know|say|tell)\b|不(?:太)?(?:知道|确定|清楚)|无法(?:确定|判断)|说不准"
+)
+_SAYS_YES = re.compile(r"^(?:yes|yeah|yep|correct|right|true)\b|^(?:是|对)(?!不)")
+_SAYS_NO = re.compile(r"^(?:no|nope|incorrect|wrong|false)\b|^(?:否|不是|不对|不)")
+
+
+def read_reply(text: str) -> str:
+    """Which of `REPLIES` a model's words mean. Whole words: "Not sure" is not no, "Yesterday" is not yes.
+
+    Raises:
+        Refused: none of the three, or more than one.
+    """
+    said = text.strip(" \t\n\"'`*.!。！“”").casefold().replace("’", "'")
+    meant = [
+        reply for reply, pattern in ((UNKNOWN, _SAYS_UNKNOWN), (YES, _SAYS_YES), (NO, _SAYS_NO)) if pattern.search(said)
+    ]
+    if UNKNOWN in meant:
+        return UNKNOWN
+    if len(meant) != 1:
+        raise Refused(f"neither yes nor no nor i_dont_know: {text!r:.60}")
+    return meant[0]

@@ -1,0 +1,227 @@
+"""Simulated users without a model: `rules`, and two variants of it, `noisy` and `free-form` (protocol, section 8).
+
+The rules user compares what a question proposes with the intended reading, part by part: every part holds, yes; one is
+contradicted, no; anything else (alternatives, open questions, questions about values, parts the view is silent on),
+i_dont_know. It is given a `UserView`, which has no answer.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from functools import lru_cache
+from typing import Any
+
+from fiqkit.roles.draws import seed_of
+from fiqkit.roles.interfaces import NO, REPLIES, UNKNOWN, YES, UserView
+from fiqkit.roles.language import lexicon
+from fiqkit.roles.language.lexicon import ANY, Mark
+from fiqkit.roles.language.question import Question
+from fiqkit.roles.language.statement import Reading, read_interpretation, read_text
+from fiqkit.roles.language.years import Year
+
+# "Consolidated" and "attributable to the parent" are opposed in use though they are two dimensions.
+_LEVEL = {"attribution": "scope"}
+
+
+_CLAUSE_END = re.compile(r"[;；。，]\s*|(?<=[a-z)])\.\s+|(?<=\D),\s+")
+
+
+class Part(Enum):
+    """What the view makes of one part of a question."""
+
+    HOLDS = auto()
+    CONTRADICTED = auto()
+    SILENT = auto()  # the view does not tell
+
+
+class RulesSimulator:
+    """Answers by structured comparison with the two interpretations; the same question always gets the same reply."""
+
+    name = "rules"
+
+    async def reply(self, question: str, view: UserView) -> str:
+        """One of `REPLIES`."""
+        return reply_to(question, view)
+
+    def describe(self) -> Mapping[str, Any]:
+        """What the run's manifest records."""
+        return {"kind": self.name}
+
+
+class NoisySimulator:
+    """The rules user, a share of whose replies is replaced by another one (protocol, section 3: 15%).
+
+    Which replies are replaced depends on the seed, the instance and the question alone, so a run repeats whatever the
+    order in which its episodes proceed.
+    """
+
+    name = "noisy"
+
+    def __init__(self, seed: int = 0, rate: float = 0.15) -> None:
+        self.seed = seed
+        self.rate = rate
+
+    async def reply(self, question: str, view: UserView) -> str:
+        """One of `REPLIES`."""
+        true = reply_to(question, view)
+        draw = random.Random(seed_of(self.seed, view.question, view.context, question))
+        if draw.random() >= self.rate:
+            return true
+        return draw.choice([reply for reply in REPLIES if reply != true])
+
+    def describe(self) -> Mapping[str, Any]:
+        """What the run's manifest records."""
+        return {"kind": self.name, "seed": self.seed, "rate": self.rate}
+
+
+class FreeFormSimulator:
+    """The rules user who, asked an open question, says the clause of C that settles it; never a value."""
+
+    name = "free-form"
+
+    async def reply(self, question: str, view: UserView) -> str:
+        """A clause of C in its own words, or one of `REPLIES`."""
+        asked = Question.of(question)
+        if asked.names_value() or not (asked.is_open or asked.offers_alternatives):
+            return reply_to(question, view)
+        return _clause_about(asked, view) or UNKNOWN
+
+    def describe(self) -> Mapping[str, Any]:
+        """What the run's manifest records."""
+        return {"kind": self.name}
+
+
+def reply_to(question: str, view: UserView) -> str:
+    """The rules user's reply: yes, no or i_dont_know."""
+    asked = Question.of(question)
+    knowledge = _knowledge(view)
+    if asked.is_open or asked.offers_alternatives or asked.requests_action or asked.names_value(knowledge.text):
+        return UNKNOWN
+    parts = set(_parts(asked, knowledge))
+    if Part.CONTRADICTED in parts:
+        return NO
+    return YES if parts == {Part.HOLDS} else UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What the user knows, in the lexicon's terms.
+
+    Attributes:
+        intended, default: the two readings.
+        context: C, which fills in where the intended reading is silent.
+        names: the content words of Q, that is the company's.
+        text: Q, C and the intended reading, folded: words that are the user's own.
+    """
+
+    intended: Reading
+    default: Reading
+    context: Reading
+    names: frozenset[str]
+    text: str
+
+
+@lru_cache(maxsize=4096)
+def _knowledge(view: UserView) -> Knowledge:
+    intended = read_interpretation(view.intended, view.question)
+    return Knowledge(
+        intended=intended,
+        default=read_interpretation(view.default, view.question),
+        context=read_text(view.context),
+        names=read_text(view.question).words,
+        text=" | ".join((lexicon.fold(view.question), lexicon.fold(view.context), intended.text)),
+    )
+
+
+def _parts(asked: Question, known: Knowledge) -> Iterator[Part]:
+    against = {_LEVEL.get(dimension, dimension) for dimension, _ in asked.proposed}
+    for mark in asked.marks:
+        if mark.value == ANY or (mark.negated and (mark.dimension, mark.value) in asked.proposed):
+            continue  # "a fiscal year other than the latest fiscal year" does not rule fiscal years out
+        part = _judge_mark(mark, known)
+        foil = mark.negated and _LEVEL.get(mark.dimension, mark.dimension) in against
+        if part is not Part.SILENT or not foil:  # "the full year rather than a quarter" proposes the full year
+            yield part
+    yield from _judge_years(asked, known)
+    yield from _judge_words(asked, known)
+
+
+def _judge_mark(mark: Mark, known: Knowledge) -> Part:
+    """One wording against the intended reading, then C, then whatever tells the default reading apart."""
+    for source in (known.intended, known.context):
+        stated = source.values.get(mark.dimension, frozenset())
+        if mark.value in stated:
+            return _part(not mark.negated)
+        if stated or mark.value in source.excluded.get(mark.dimension, ()):
+            return _part(mark.negated)
+    if mark.value in known.default.values.get(mark.dimension, ()) and not _qualifies_another_measure(mark, known):
+        return _part(mark.negated)
+    return Part.SILENT
+
+
+def _qualifies_another_measure(mark: Mark, known: Knowledge) -> bool:
+    """Whether it only says how the default's measure is taken: "GAAP net income" makes no "diluted EPS" non-GAAP."""
+    intended, default = (reading.values.get("measure", frozenset()) for reading in (known.intended, known.default))
+    return mark.dimension in ("adjustment", "dilution", "operations") and bool(intended and default - intended)
+
+
+def _judge_years(asked: Question, known: Knowledge) -> Iterator[Part]:
+    yield from (
+        _judge_year(year, negated, known.intended.years or known.context.years) for year, negated in asked.years
+    )
+    bases = known.intended.base_years or known.context.base_years
+    yield from (_judge_year(year, negated, bases) for year, negated in asked.base_years)
+
+
+def _judge_year(year: Year, negated: bool, stated: tuple[Year, ...]) -> Part:
+    if not stated:
+        return Part.SILENT
+    # A reading may name its year twice, by label and by closing date ("fiscal 2024 … ended 2025-02-02"): like is held
+    # against like, because the closing date alone would let the neighbouring label pass.
+    alike = [other for other in stated if (other.month is None) == (year.month is None)] or list(stated)
+    return _part(any(year.agrees(other) for other in alike) != negated)
+
+
+def _judge_words(asked: Question, known: Knowledge) -> Iterator[Part]:
+    """Words outside the lexicon, such as a segment's name: the intended reading's own, the default's, or neither's."""
+    strange = Part.CONTRADICTED if _names_another_segment(asked, known) else Part.SILENT
+    for word, negated in asked.words:
+        if word in known.names:
+            continue
+        if known.intended.owns(word, known.default):
+            yield _part(not negated)
+        elif known.default.owns(word, known.intended):
+            yield _part(negated)
+        elif not negated and not _says(known.text, word):
+            yield strange
+    if asked.confirms_a_name and any(name in asked.text for name in known.names):
+        yield Part.HOLDS
+
+
+def _names_another_segment(asked: Question, known: Knowledge) -> bool:
+    """Whether the question names a segment, the user means one too, and none of its words is in that one's name."""
+    both = ("scope", "segment") in asked.proposed and known.intended.values.get("scope") == {"segment"}
+    return both and not any(known.intended.owns(word, known.default) for word, _ in asked.words)
+
+
+def _says(text: str, word: str) -> bool:
+    if word.isascii():
+        return re.search(rf"(?<![a-z0-9]){re.escape(word)}(?![a-z0-9])", text) is not None
+    return all(word[i : i + 2] in text for i in range(len(word) - 1))
+
+
+def _part(holds: bool) -> Part:
+    return Part.HOLDS if holds else Part.CONTRADICTED
+
+
+def _clause_about(asked: Question, view: UserView) -> str | None:
+    """The clauses of C about the categories that the question touches; None when C has none or they state a value."""
+    touched = {mark.category for mark in asked.marks} | ({lexicon.TEMPORAL} if asked.years else set())
+    clauses = (clause.strip(" .") for clause in _CLAUSE_END.split(view.context))
+    said = [clause for clause in clauses if clause and touched & read_text(clause).categories]
+    text = "; ".join(said) if view.language == "en" else "；".join(said)
+    return text if text and not Question.of(text).names_value() else None

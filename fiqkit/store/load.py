@@ -1,0 +1,127 @@
+"""From the rows of a store to the one input of every metric."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from fiqkit.errors import UserError
+from fiqkit.metrics.scored import ENUMERATE, Scored
+from fiqkit.records import Ending, Judgement
+from fiqkit.store.store import Store
+
+RECORDED = "recorded"  # grader and judge of imported labels
+RULES = "rules"
+
+
+def load_scored(
+    store: Store, run_ids: Sequence[str], grader: str | None = None, judge: str | None = None
+) -> list[Scored]:
+    """Every episode of some runs with one grader's and one judge's verdicts.
+
+    Args:
+        grader, judge: whose verdicts to take. By default the recorded ones of an imported run and those of `rules`
+            of a live one, or the only ones there are.
+
+    Raises:
+        UserError: no such run, or the run has no verdict of the grader or judge that was named.
+    """
+    return [scored for name in run_ids for scored in _of_run(store, store.resolve(name), grader, judge)]
+
+
+def verdict_givers(store: Store, run: str, kind: str) -> list[str]:
+    """Names of those who gave verdicts of a kind ("answer" or "question") on a run's episodes."""
+    rows = store.conn.execute(
+        "SELECT DISTINCT given_by FROM verdicts JOIN episodes USING (episode) WHERE run=? AND kind=? ORDER BY 1",
+        (run, kind),
+    )
+    return [name for (name,) in rows]
+
+
+def _of_run(store: Store, run: Mapping[str, Any], grader: str | None, judge: str | None) -> list[Scored]:
+    usual = RECORDED if run["kind"] == "import" else RULES
+    grader = _giver(store, run["run"], "answer", grader, usual)
+    judge = _giver(store, run["run"], "question", judge, usual)
+    questions = _questions(store, run["run"], judge)
+    rows = store.db.query(
+        "SELECT e.*, i.language, i.categories, i.h0, i.cluster, v.outcome, v.is_intended, v.is_default, "
+        "v.flags AS marks FROM episodes e JOIN instances i ON i.dataset = ? AND i.instance_id = e.instance_id "
+        "LEFT JOIN verdicts v ON v.episode = e.episode AND v.kind = 'answer' AND v.turn = -1 AND v.given_by = ? "
+        "WHERE e.run = ? ORDER BY e.episode",
+        (run["dataset"], grader, run["run"]),
+    )
+    return [_scored(row, grader, judge, questions.get(row["episode"], ())) for row in rows]
+
+
+def _giver(store: Store, run: str, kind: str, named: str | None, usual: str) -> str:
+    there = verdict_givers(store, run, kind)
+    if named is None:
+        return there[0] if len(there) == 1 else usual
+    if there and named not in there:
+        role, command = {"answer": ("grader", "grade"), "question": ("judge", "judge")}[kind]
+        raise UserError(
+            f"{store.path}: run {run} has no verdict of {role} {named!r}, only of {', '.join(there)}; "
+            f"add them with: fiqkit {command} --{role} {named} --store {store.path} {run}"
+        )
+    return named
+
+
+def _questions(store: Store, run: str, judge: str) -> dict[int, tuple[Judgement, ...]]:
+    rows = store.conn.execute(
+        "SELECT v.episode, v.touched, v.central, v.why FROM verdicts v JOIN episodes e USING (episode) "
+        "WHERE e.run=? AND v.kind='question' AND v.given_by=? ORDER BY v.episode, v.turn",
+        (run, judge),
+    )
+    found: dict[int, list[Judgement]] = {}
+    for episode, touched, central, why in rows:
+        found.setdefault(episode, []).append(Judgement(tuple(json.loads(touched)), central, why))
+    return {episode: tuple(questions) for episode, questions in found.items()}
+
+
+def _scored(row: Mapping[str, Any], grader: str, judge: str, questions: Iterable[Judgement]) -> Scored:
+    ending = Ending(row["ending"])
+    marks = tuple(json.loads(row["marks"])) if row["marks"] else ()
+    intended, default = _labels(row, ending, marks)
+    return Scored(
+        run=row["run"],
+        model=row["model"],
+        mode=row["mode"],
+        grader=grader,
+        judge=judge,
+        instance_id=row["instance_id"],
+        language=row["language"],
+        categories=tuple(json.loads(row["categories"])),
+        h0=row["h0"],
+        cluster=row["cluster"],
+        ending=ending,
+        outcome=row["outcome"],
+        is_intended=intended,
+        is_default=default,
+        confidence=row["confidence"],
+        n_asks=row["n_asks"],
+        n_turns=row["n_turns"],
+        n_searches=row["n_searches"],
+        n_refused=row["n_refused"],
+        questions=tuple(questions),
+        flags=(*json.loads(row["flags"]), *marks),
+        episode=row["episode"],
+    )
+
+
+def _labels(row: Mapping[str, Any], ending: Ending, marks: Sequence[str]) -> tuple[bool | None, bool | None]:
+    """Whether the episode gave the intended and the default value; None when that is not known.
+
+    An episode without an accepted answer gave neither, by its ending alone; an engine error says nothing.
+    """
+    if ending == Ending.ENGINE_ERROR:
+        return None, None
+    if ending != Ending.ANSWERED:
+        return False, False
+    if row["mode"] == ENUMERATE and row["outcome"] not in (None, "unscored"):
+        return "covers_intended" in marks or "covers_both" in marks, "covers_both" in marks
+    return _truth(row["is_intended"]), _truth(row["is_default"])
+
+
+def _truth(value: int | None) -> bool | None:
+    return None if value is None else bool(value)

@@ -1,0 +1,1 @@
+"""Recorded runs graded or judged again, and people's rulings."""

@@ -1,0 +1,50 @@
+"""Drawing the instances of a run."""
+
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+
+from fiqkit.errors import UserError
+from fiqkit.records import Instance
+from fiqkit.run.draw import select
+
+
+@pytest.fixture
+def uneven(make_instance: Callable[..., Instance]) -> list[Instance]:
+    """30 English and 6 Chinese instances."""
+    return [make_instance(instance_id=f"t{i}", language="en" if i < 30 else "zh") for i in range(36)]
+
+
+def test_without_options_the_file_is_taken_as_it_is(uneven: list[Instance]) -> None:
+    assert select(uneven) == uneven
+    assert select(uneven, limit=3) == uneven[:3]
+
+
+def test_strata_get_equal_shares_as_far_as_they_reach(uneven: list[Instance]) -> None:
+    def languages(size: int) -> Counter[str]:
+        return Counter(i.language for i in select(uneven, sample=size, stratify=("language",), seed=1))
+
+    assert languages(8) == {"en": 4, "zh": 4}
+    assert languages(20) == {"en": 14, "zh": 6}
+
+
+def test_the_seed_decides_the_sample(uneven: list[Instance]) -> None:
+    first = select(uneven, sample=10, seed=1)
+    assert first == select(uneven, sample=10, seed=1)
+    assert first != select(uneven, sample=10, seed=2)
+    assert len({i.instance_id for i in first}) == 10
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"limit": 0}, "--limit is 0"),
+        ({"sample": -1}, "--sample is -1"),
+        ({"sample": 3, "stratify": ("colour",)}, "no 'colour'"),
+        ({"stratify": ("language",)}, "add --sample"),
+    ],
+)
+def test_wrong_options_are_named(uneven: list[Instance], options: dict, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        select(uneven, **options)
