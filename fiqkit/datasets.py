@@ -84,8 +84,13 @@ _OPTIONAL = (
     "source",
     "filing_type",
     "filing_date",
+    "orbit",
 )
-_READ = {*_TEXT, *_OPTIONAL, "intended_interpretation", "default_interpretation", "categories", "axes", "h0"}
+_READ = {
+    *_TEXT,
+    *_OPTIONAL,
+    *("intended_interpretation", "default_interpretation", "categories", "axes", "h0", "headline_intended"),
+}
 
 
 def read_instances(path: Path) -> list[Instance]:
@@ -122,6 +127,7 @@ def parse_instance(row: Mapping[str, Any], where: str) -> Instance:
         default_interpretation=_interpretation(row, "default_interpretation", where),
         categories=categories,
         h0=_entropy(row, categories, where),
+        headline_intended=row.get("headline_intended") is True,
         extra={name: value for name, value in row.items() if name not in _READ},
     )
 
@@ -132,6 +138,8 @@ def instance_row(instance: Instance) -> dict[str, Any]:
     row["categories"] = list(instance.categories)
     for name in ("intended_interpretation", "default_interpretation"):
         row[name] = {k: v for k, v in asdict(row[name]).items() if v is not None}
+    if not instance.headline_intended:
+        del row["headline_intended"]
     return {k: v for k, v in row.items() if v is not None} | dict(instance.extra)
 
 
@@ -169,12 +177,21 @@ def _entropy(row: Mapping[str, Any], categories: tuple[str, ...], where: str) ->
     return float(value)
 
 
+def record_hash(instance: Instance) -> str:
+    """Hash of an instance's record; with the instance's id it names an item, in whatever file or subset it stands."""
+    return hashlib.sha256(_canonical(instance)).hexdigest()[:16]
+
+
 def dataset_hash(instances: Iterable[Instance]) -> str:
     """Hash of the instances as records, whatever file they came from."""
     digest = hashlib.sha256()
     for instance in instances:
-        digest.update(json.dumps(instance_row(instance), sort_keys=True, ensure_ascii=False).encode() + b"\n")
+        digest.update(_canonical(instance) + b"\n")
     return digest.hexdigest()[:16]
+
+
+def _canonical(instance: Instance) -> bytes:
+    return json.dumps(instance_row(instance), sort_keys=True, ensure_ascii=False).encode()
 
 
 # --- passages -------------------------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ class Ending(StrEnum):
     TRUNCATED = "truncated"
     CONTEXT_OVERFLOW = "context_overflow"
     ENGINE_ERROR = "engine_error"
+    BUG = "bug"  # this kit's own fault, kept with its traceback; outside every rate
 
 
 class Outcome(StrEnum):
@@ -63,6 +64,8 @@ class Instance:
         answer, default_answer: A and A_d as written in the filing, for example "$46.75B" or "9.34亿元".
         categories: primary category first, then zero to two secondary ones.
         h0: prior entropy in bits, log2 of the number of plausible readings.
+        orbit: the siblings that share question and passage, each reading intended once; None outside orbits.
+        headline_intended: the reading that a headline gives is the intended one, so the default is another.
         extra: fields of the file that this kit does not use, kept as they were.
     """
 
@@ -84,6 +87,8 @@ class Instance:
     source: str | None = None
     filing_type: str | None = None
     filing_date: str | None = None
+    orbit: str | None = None
+    headline_intended: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -124,6 +129,7 @@ class Turn:
         observation: what the environment replied; empty on the last turn.
         refused: why the environment refused the action, or None.
         seconds: wall time of the completion, its wait in the queue included.
+        prompt_ids, output_ids: token ids; empty where the engine does not expose them.
     """
 
     action: str
@@ -135,18 +141,25 @@ class Turn:
     prompt_tokens: int = 0
     output_tokens: int = 0
     seconds: float = 0.0
+    prompt_ids: tuple[int, ...] = ()
+    output_ids: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """One agent on one instance in one mode, complete.
+    """One agent on one instance in one mode, complete. Within a run, model, mode, item and sample name it.
 
     Attributes:
+        item: hash of the instance's record (`datasets.record_hash`); with `instance_id` it names the item.
+        sample: which of the repeated draws, from 0.
+        retrieval: what a search returned: index, own, own+spans or intended-span.
+        parent, fork_turn: for a fork, the episode that it left and the turn it left at.
+        started_at: UTC, ISO.
         opening: the messages that the agent was given before its first turn.
         answer: the committed response, None unless `ending` is answered or early_answer.
         confidence: stated confidence 0 to 100, None when none was stated.
         flags: marks such as "answer_unstructured" or "repaired".
-        error: the engine's fault, for `engine_error`.
+        error: the engine's fault for `engine_error`, the traceback for `bug`.
     """
 
     instance_id: str
@@ -160,6 +173,12 @@ class Episode:
     flags: tuple[str, ...] = ()
     error: str | None = None
     seconds: float = 0.0
+    item: str = ""
+    sample: int = 0
+    retrieval: str = "index"
+    parent: str | None = None
+    fork_turn: int | None = None
+    started_at: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -181,6 +200,7 @@ class Grade:
         value: the committed value as written in the answer, None when there is none.
         also: the answer mentions the other gold beside the one that it commits to.
         flags: for example "scale_missing".
+        confidence: 0 to 1 where the grader states one.
     """
 
     outcome: Outcome
@@ -188,6 +208,7 @@ class Grade:
     also: bool = False
     flags: tuple[str, ...] = ()
     why: str = ""
+    confidence: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,13 +216,18 @@ class Judgement:
     """A judge's verdict on a clarifying question.
 
     Attributes:
-        touched: every category that the question raises, in the taxonomy's order.
+        touched: every category that the question raises for a choice or a confirmation, in the taxonomy's order.
+        named: every category whose matter the question names at all (protocol, section 9); None where the judge did
+            not say.
+        confidence: 0 to 1 where the judge states one.
         central: a category, "generic" (asks, names no category), "none" (outside the five) or "unscored".
     """
 
     touched: tuple[str, ...]
     central: str
     why: str = ""
+    named: tuple[str, ...] | None = None
+    confidence: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
