@@ -33,7 +33,7 @@ def command(
     as_json: bool,
 ) -> None:
     """Grade the answers of RUNS (all of them by default) beside the verdicts they have, and say how the two agree."""
-    from fiqkit.run import opening
+    from fiqkit.verdicts import opening
 
     if ruled:
         from fiqkit.verdicts.ruled import ruled_answers

@@ -31,7 +31,7 @@ def command(
     as_json: bool,
 ) -> None:
     """Judge the clarifying questions of RUNS (all of them by default) beside the verdicts they have."""
-    from fiqkit.run import opening
+    from fiqkit.verdicts import opening
 
     if ruled:
         from fiqkit.verdicts.ruled import ruled_questions
