@@ -93,7 +93,7 @@ class Judge(Protocol):
         ...
 
     async def classify(self, question: str) -> Judgement:
-        """Touched categories and the central one; central "unscored" with the reason when it cannot tell."""
+        """Named and touched categories and the central one; central "unscored" with the reason when it cannot tell."""
         ...
 
     def describe(self) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""A grader or a judge opened for one piece of work on recorded runs, and closed after it."""
+"""A role opened for one piece of work on recorded runs or ruled files, and closed after it."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def with_role(
     work: Callable[[Any], Awaitable[Result]],
     under_test: Mapping[str, str] = MappingProxyType({}),
 ) -> Result:
-    """Open the grader or judge `name`, do the work with it, and free its model.
+    """Open the grader, judge or simulator `name`, do the work with it, and free its model.
 
     Args:
         under_test: the models whose answers it will see, by name and by the hash of their weights.
 
     Raises:
-        UserError: no such grader or judge; it is a model under test.
+        UserError: no such role; it is a model under test.
     """
 
     async def do() -> Result:

@@ -1,4 +1,11 @@
-"""Graders and judges held against answers and questions that people ruled on (one JSON object a line)."""
+"""Graders, judges and simulators held against answers, questions and replies that people ruled on.
+
+One JSON object a line. A ruled reply, for example:
+
+    {"id": "s1", "language": "en", "instance_question": "What was Acme's revenue?", "context": "The whole company.",
+     "intended_interpretation": {"entity": "consolidated"}, "default_interpretation": {"entity": "cloud segment"},
+     "question": "Do you mean a segment?", "reply": "no"}
+"""
 
 from __future__ import annotations
 
@@ -11,7 +18,7 @@ from fiqkit.datasets import read_jsonl
 from fiqkit.errors import UserError
 from fiqkit.metrics.agreement import agreement, confusion, macro_f1
 from fiqkit.records import Interpretation, Outcome
-from fiqkit.roles.interfaces import Gold, Grader, Judge
+from fiqkit.roles.interfaces import REPLIES, UNKNOWN, Gold, Grader, Judge, Simulator, UserView
 from fiqkit.taxonomy import CATEGORIES, FIELDS, LANGUAGES
 
 _CENTRAL = (*CATEGORIES, "generic", "none")
@@ -85,6 +92,32 @@ async def ruled_questions(path: Path, judge: Judge) -> dict[str, Any]:
     }
 
 
+async def ruled_replies(path: Path, simulator: Simulator) -> dict[str, Any]:
+    """Ask a simulated user a file of questions whose right replies are known; a null reply is not scored.
+
+    Returns:
+        {"n", "accuracy", "false_definite": how many wrong replies were yes or no, "wrong"}. A false yes or no misleads
+        an agent, an i_dont_know only withholds, so the two are told apart.
+
+    Raises:
+        UserError: names the file, the line and the field of the first fault.
+        fiqkit.models.engine.EngineError: a model gave no reply.
+    """
+    items = [item for item in _read(path, _reply) if item["reply"] is not None]
+    given = await asyncio.gather(*(simulator.reply(item["question"], item["view"]) for item in items))
+    pairs = list(zip(items, given, strict=True))
+    return {
+        "n": len(items),
+        "accuracy": _share([i["reply"] == got for i, got in pairs]),
+        "false_definite": sum(got not in (i["reply"], UNKNOWN) for i, got in pairs),
+        "wrong": [
+            {"id": i["id"], "question": i["question"], "ruled": i["reply"], "given": got}
+            for i, got in pairs
+            if got != i["reply"]
+        ],
+    }
+
+
 def _read(path: Path, parse: Callable[[Mapping[str, Any], str], Item]) -> list[Item]:
     items = [parse(row, f"{path}:{number}") for number, row in read_jsonl(path)]
     if not items:
@@ -118,6 +151,22 @@ def _question(row: Mapping[str, Any], where: str) -> dict[str, Any]:
     }
 
 
+def _reply(row: Mapping[str, Any], where: str) -> dict[str, Any]:
+    view = UserView(
+        question=_text(row, "instance_question", where),
+        context=_text(row, "context", where),
+        intended=_interpretation(row, "intended", where),
+        default=_interpretation(row, "default", where),
+        language=_one_of(row, "language", LANGUAGES, where) or "en",
+    )
+    return {
+        "id": row.get("id", where),
+        "question": _text(row, "question", where),
+        "view": view,
+        "reply": _one_of(row, "reply", REPLIES, where),
+    }
+
+
 def _text(row: Mapping[str, Any], name: str, where: str, *, empty: bool = False) -> str:
     value = row.get(name)
     if not isinstance(value, str) or not (value.strip() or empty):
@@ -133,11 +182,14 @@ def _one_of(row: Mapping[str, Any], name: str, allowed: tuple[str, ...], where: 
 
 
 def _gold(row: Mapping[str, Any], side: str, where: str) -> Gold:
+    return Gold(_text(row, f"{side}_answer", where), _interpretation(row, side, where))
+
+
+def _interpretation(row: Mapping[str, Any], side: str, where: str) -> Interpretation:
     reading = row.get(f"{side}_interpretation") or {}
     if not isinstance(reading, dict):
         raise UserError(f"{where}: field '{side}_interpretation' is {reading!r:.40}; an object is needed")
-    fields = {name: str(reading[name]) for name in FIELDS if reading.get(name) not in (None, "")}
-    return Gold(_text(row, f"{side}_answer", where), Interpretation(**fields))
+    return Interpretation(**{name: str(reading[name]) for name in FIELDS if reading.get(name) not in (None, "")})
 
 
 def _ordered(touched: set[str] | None) -> list[str] | None:

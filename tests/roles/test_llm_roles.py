@@ -287,14 +287,16 @@ def test_the_rules_stand_where_the_model_gives_nothing() -> None:
 # --- judge ----------------------------------------------------------------------------------------------------------
 
 
-def judged(central: str, *touched: str) -> str:
-    return json.dumps({**{name: name in touched for name in CATEGORIES}, "central": central})
+def judged(central: str, *touched: str, named: tuple[str, ...] = ()) -> str:
+    said = {name: "raised" if name in touched else "named" if name in named else "absent" for name in CATEGORIES}
+    return json.dumps(said | {"central": central})
 
 
 def test_the_judge_sees_the_questions_text_alone() -> None:
-    engine = ScriptedEngine([judged("temporal_scope", "temporal_scope", "entity_scope")])
-    said = asyncio.run(LlmJudge(engine).classify("Is it 2023, consolidated?"))
+    engine = ScriptedEngine([judged("temporal_scope", "temporal_scope", "entity_scope", named=("metric_definition",))])
+    said = asyncio.run(LlmJudge(engine).classify("Is it revenue of 2023, consolidated?"))
     assert (said.touched, said.central) == (("entity_scope", "temporal_scope"), "temporal_scope")
+    assert said.named == ("entity_scope", "temporal_scope", "metric_definition")
     (request,) = engine.requests
     assert request.sampling.temperature == 0
     assert "Acme" not in shown(request)
@@ -308,12 +310,20 @@ def test_a_question_that_touches_nothing(central: str) -> None:
 
 @pytest.mark.parametrize(
     "bad",
-    ["yes", judged("entity_scope"), judged("none", "entity_scope"), judged("temporal_scope", "entity_scope"), "{}"],
+    [
+        "yes",
+        judged("entity_scope"),
+        judged("entity_scope", named=("entity_scope",)),
+        judged("none", "entity_scope"),
+        judged("temporal_scope", "entity_scope"),
+        judged("none").replace("absent", "perhaps", 1),
+        "{}",
+    ],
 )
 def test_a_judgement_that_contradicts_itself_is_unscored(bad: str) -> None:
     engine = ScriptedEngine([bad])
     said = asyncio.run(LlmJudge(engine).classify("Is it 2023?"))
-    assert (said.touched, said.central) == ((), "unscored")
+    assert (said.touched, said.named, said.central) == ((), None, "unscored")
     assert len(engine.requests) == 2
 
 

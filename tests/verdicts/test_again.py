@@ -8,7 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from fiqkit import roles
+from fiqkit.cli import fiqkit
 from fiqkit.errors import UserError
 from fiqkit.models.cards.cards import find_card
 from fiqkit.models.cards.weights import fingerprint, locate
@@ -16,7 +19,7 @@ from fiqkit.records import AnswerVerdict, Ending, Episode, Grade, Instance, Judg
 from fiqkit.store.store import Store
 from fiqkit.verdicts.again import grader_agreement, judge_agreement, regrade, rejudge
 from fiqkit.verdicts.opening import grade_runs, judge_runs
-from fiqkit.verdicts.ruled import ruled_answers, ruled_questions
+from fiqkit.verdicts.ruled import ruled_answers, ruled_questions, ruled_replies
 
 
 class FirstWord:
@@ -136,6 +139,36 @@ def test_ruled_questions(tmp_path: Path):
     assert (found["n"], found["touched"], found["central"]) == (3, 0.5, 0.5)
     assert found["macro_f1"] == pytest.approx((1.0 + 0.0) / 2)
     assert [w["id"] for w in found["wrong"]] == ["b", "c"]
+
+
+def reply(**changes) -> dict:
+    usual = {"id": "s1", "language": "en", "instance_question": "What was Acme's revenue?", "context": "Company-wide."}
+    readings = {"intended_interpretation": {"entity": "consolidated"}, "default_interpretation": {"entity": "segment"}}
+    return usual | readings | {"question": "Is it consolidated?", "reply": "yes"} | changes
+
+
+def test_ruled_replies(tmp_path: Path):
+    path = ruled(
+        tmp_path / "s.jsonl",
+        reply(),
+        reply(id="s2", reply="no"),
+        reply(id="s3", question="Which one?", reply="no"),
+        reply(id="s4", reply=None),
+    )
+    found = CliRunner().invoke(fiqkit, ["simulate", "--file", str(path), "--json"])
+    assert found.exit_code == 0, found.output
+    said = json.loads(found.output)
+    assert (said["n"], said["accuracy"], said["false_definite"]) == (3, 1 / 3, 1)
+    assert [(w["id"], w["ruled"], w["given"]) for w in said["wrong"]] == [
+        ("s2", "no", "yes"),
+        ("s3", "no", "i_dont_know"),
+    ]
+
+
+@pytest.mark.parametrize("row", [reply(reply="maybe"), reply(context=""), reply(intended_interpretation="x"), {}])
+def test_a_bad_ruled_reply_is_named(tmp_path: Path, row):
+    with pytest.raises(UserError, match=r"s\.jsonl:2: field '"):
+        asyncio.run(ruled_replies(ruled(tmp_path / "s.jsonl", reply(), row), roles.open_simulator("rules")))
 
 
 @pytest.mark.parametrize(

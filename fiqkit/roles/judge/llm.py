@@ -12,10 +12,12 @@ from fiqkit.records import Judgement
 from fiqkit.roles.asking import Asker, NoVerdict, Refused
 from fiqkit.taxonomy import CATEGORIES
 
+# How far a question goes into a category: what is raised is named as well, so one word a category holds both.
+_ABSENT, _NAMED, _RAISED = "absent", "named", "raised"
 _JUDGE_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
-        **{name: {"type": "boolean"} for name in CATEGORIES},
+        **{name: {"enum": [_ABSENT, _NAMED, _RAISED]} for name in CATEGORIES},
         "central": {"enum": [*CATEGORIES, "generic", "none"]},
     },
     "required": [*CATEGORIES, "central"],
@@ -25,7 +27,13 @@ _CHINESE = re.compile(r"[一-鿿]")
 
 
 class LlmJudge:
-    """Classifies with a model, which sees the question's text and nothing else."""
+    """Classifies with a model, which sees the question's text and nothing else.
+
+    It is asked for one object, for example of "Do you mean Acme's consolidated revenue?":
+
+        {"entity_scope": "raised", "temporal_scope": "absent", "metric_definition": "named",
+         "recognition_policy": "absent", "filing_vintage": "absent", "central": "entity_scope"}
+    """
 
     name = "llm"
 
@@ -38,7 +46,7 @@ class LlmJudge:
         return self._asker.usage
 
     async def classify(self, question: str) -> Judgement:
-        """Touched categories and the central one; central "unscored" when no usable reply could be had."""
+        """Named and touched categories and the central one; central "unscored" when no usable reply could be had."""
         language = "zh" if _CHINESE.search(question) else "en"
         try:
             return await self._asker.ask(language, {}, {"asked": question}, self._read, schema=_JUDGE_SCHEMA)
@@ -47,12 +55,11 @@ class LlmJudge:
 
     def _read(self, text: str) -> Judgement:
         said = json.loads(text)
-        touched = tuple(name for name in CATEGORIES if said[name])
-        if touched and said["central"] not in touched:
-            raise Refused(f"central {said['central']!r} is none of the kinds marked true")
-        if not touched and said["central"] in CATEGORIES:
-            raise Refused(f"central {said['central']!r} is marked false")
-        return Judgement(touched, said["central"], f"by {self._asker.engine.name}")
+        named = tuple(name for name in CATEGORIES if said[name] != _ABSENT)
+        touched = tuple(name for name in CATEGORIES if said[name] == _RAISED)
+        if said["central"] not in (touched or ("generic", "none")):
+            raise Refused(f"central {said['central']!r} is not one of {', '.join(touched or ('generic', 'none'))}")
+        return Judgement(touched, said["central"], f"by {self._asker.engine.name}", named)
 
     def describe(self) -> Mapping[str, Any]:
         """What the run's manifest records."""

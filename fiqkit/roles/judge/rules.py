@@ -1,13 +1,18 @@
-"""The judge without a model: which ambiguity categories a clarifying question touches, and which is its central one.
+"""The judge without a model: which ambiguity categories a clarifying question names, touches and is mainly about.
 
-It sees the question's text alone. A category is touched when the question explicitly raises it, that is asks the user
-to choose or confirm; what only repeats the user's own words (the company, "net income") touches nothing.
+It sees the question's text alone (protocol, section 9):
+
+* named: the question has a word of the category's matter (a company or a scope, a measure, a period, …).
+* touched: it explicitly raises the category, that is asks the user to choose or confirm; what only repeats the user's
+  own words (the company, "net income") touches nothing.
+* central: its single most central category.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from fiqkit.records import Judgement
@@ -37,7 +42,7 @@ class RulesJudge:
     name = "rules"
 
     async def classify(self, question: str) -> Judgement:
-        """Touched categories and the central one, with the words that led to them."""
+        """Named and touched categories and the central one, with the words that led to them."""
         return classify_question(question)
 
     def describe(self) -> Mapping[str, Any]:
@@ -46,12 +51,27 @@ class RulesJudge:
 
 
 def classify_question(text: str) -> Judgement:
-    """Which categories a clarifying question touches, and which one it is about; `why` quotes the words.
+    """Which categories a clarifying question names and touches, and which it is about; `why` quotes the words.
 
     Returns:
         central is a category, "generic" (asks to clarify, names no category) or "none" (outside the five).
     """
     asked = Question.of(text, examples=True)
+    judged = _raised(asked)
+    return replace(judged, named=_named(asked, judged.touched))
+
+
+def _named(asked: Question, touched: tuple[str, ...]) -> tuple[str, ...]:
+    """The categories of every wording; a name that the lexicon does not know is a company's or a part's."""
+    found = {mark.category for mark in asked.marks} | set(touched)
+    if asked.years or asked.base_years:
+        found.add(TEMPORAL)
+    if asked.names:
+        found.add(ENTITY)
+    return tuple(name for name in CATEGORIES if name in found)
+
+
+def _raised(asked: Question) -> Judgement:
     aside = cue("retrieval").search(asked.text)
     if aside:
         return Judgement((), NONE, f"about fetching data: {aside.group()!r}")

@@ -62,6 +62,7 @@ def find_marks(text: str) -> list[Mark]:
     kept = [mark for marks in found.values() for mark in _longest(marks)]
     void = [mark for mark in kept if mark.value == BOTH]
     kept = [mark for mark in kept if mark in void or not any(v.start <= mark.start < v.end for v in void)]
+    kept = [mark for mark in kept if not (mark.value == ANY and any(_within(mark, other) for other in kept))]
     return _negate(text, sorted(kept, key=lambda mark: (mark.start, mark.end)))
 
 
@@ -104,6 +105,14 @@ def _longest(marks: list[Mark]) -> Iterator[Mark]:
         if not any(taken[mark.start : mark.end]):
             taken[mark.start : mark.end] = b"\1" * (mark.end - mark.start)
             yield mark
+
+
+def _within(mark: Mark, other: Mark) -> bool:
+    """Whether a value of another dimension holds the mark's words, so that they have no meaning of their own there:
+    "over time" in "recognized over time" is no period."""
+    return (
+        other.value != ANY and mark.dimension != other.dimension and other.start <= mark.start and mark.end <= other.end
+    )
 
 
 def _negate(text: str, marks: list[Mark]) -> list[Mark]:

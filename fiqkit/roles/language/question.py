@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -22,6 +23,7 @@ class Question:
         marks: the lexicon's wordings.
         years, base_years: the years reported on and those compared against, each with whether it is ruled out.
         words: names and other words that the lexicon does not know, likewise.
+        names: those of the words that are written as a name is (Latin ones by their capital or "'s"), folded.
     """
 
     text: str
@@ -29,6 +31,7 @@ class Question:
     years: tuple[tuple[Year, bool], ...]
     base_years: tuple[tuple[Year, bool], ...]
     words: tuple[tuple[str, bool], ...]
+    names: frozenset[str]
 
     @classmethod
     @lru_cache(maxsize=4096)  # simulator and judge read the same question
@@ -46,13 +49,15 @@ class Question:
         def negated(start: int) -> bool:
             return any(begin <= start < end for begin, end in stretches)
 
+        words = content_words(text, understood)
         main, base = split_comparison(text, [year for year in found if not negated(year.start)])
         return cls(
             text=text,
             marks=tuple(marks),
             years=tuple((year, negated(year.start)) for year in found if year in main or negated(year.start)),
             base_years=tuple((year, False) for year in base),
-            words=tuple((word.text, negated(word.start)) for word in content_words(text, understood)),
+            words=tuple((word.text, negated(word.start)) for word in words),
+            names=frozenset(word.text for word in words if _is_name(word.text, question)),
         )
 
     @property
@@ -100,6 +105,14 @@ class Question:
     def names_value(self, known: str = "") -> bool:
         """Whether it proposes an amount; a number that the view itself uses (a security's name) is none."""
         return any(match.group().strip() not in known for match in cue("value").finditer(self.text))
+
+
+def _is_name(word: str, question: str) -> bool:
+    """Whether a folded word stands in the question with a capital or an "'s"; Chinese shows neither, so any does."""
+    if not word.isascii():
+        return True
+    written = re.search(rf"(?<![A-Za-z0-9]){re.escape(word)}(?P<own>['’]s)?", question, re.IGNORECASE)
+    return written is not None and (written.group()[0].isupper() or written["own"] is not None)
 
 
 def _same(a: Mark, b: Mark) -> bool:
