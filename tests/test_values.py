@@ -142,4 +142,4 @@ def test_mentions_nothing_else(text: str, value: str) -> None:
     ],
 )
 def test_the_period_beside_a_value(text: str, periods: list[str]) -> None:
-    assert [value.period for value in find(text)] == periods
+    assert [value.period.text if value.period else "" for value in find(text)] == periods

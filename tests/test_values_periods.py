@@ -19,7 +19,7 @@ from fiqkit.values import find_periods
         ("Year ended December 31, 2023", {2023}, "FY"),
         ("fiscal year ended February 3, 2024", {2023, 2024}, "FY"),  # either year names it
         ("Year ended 2024-01-31", {2023, 2024}, "FY"),
-        ("截至2022-12-31的年度", {2022}, None),
+        ("截至2022-12-31的年度", {2022}, "FY"),
         ("截至2023年12月31日", {2023}, None),
         ("31 January 2024", {2023, 2024}, None),
         ("Q3 2007", {2007}, "Q3"),
@@ -83,3 +83,36 @@ def test_what_is_compared_with_is_not_stated(text: str, stated: set[int]) -> Non
 def test_conflicts(a: str, b: str, conflict: bool) -> None:
     (first, *_), (second, *_) = find_periods(a), find_periods(b)
     assert first.conflicts(second) is conflict and second.conflicts(first) is conflict
+
+
+@pytest.mark.parametrize(
+    ("sentence", "years", "part"),
+    [
+        ("For the quarter ended June 30, net revenue was $8.1 billion.", set(), "3M"),
+        ("截至2025年1月31日的年度，收入为84亿美元。", {2024, 2025}, "FY"),
+        ("In the year ended 2025/01/31 it earned $5 million.", {2024, 2025}, "FY"),
+        ("年度截至2025.01.31，净利润5亿元", {2024, 2025}, "FY"),
+        ("In FY2022, Meta Platforms, Inc. earned $46.75B.", {2022}, "FY"),
+        ("For the year ended Dec. 31, 2022, it earned $5 million.", {2022}, "FY"),
+        ("for the twelve months ended Dec. 31, 2022", {2022}, "FY"),
+        ("the 52 weeks ended January 28, 2024", {2023, 2024}, "FY"),
+        ("the first nine months of fiscal 2023", {2023}, "9M"),
+        ("Fiscal third quarter 2023", {2023}, "Q3"),
+        ("Q3 of fiscal 2023", {2023}, "Q3"),
+        ("Q3 FY23", {2023}, "Q3"),
+        ("FQ3 2023", {2023}, "Q3"),
+        ("third-quarter 2023", {2023}, "Q3"),
+        ("1H23", {2023}, "H1"),
+        ("fiscal '24", {2024}, "FY"),
+        ("fiscal 2023/24", {2023, 2024}, "FY"),
+        ("2023年1-9月", {2023}, "9M"),
+        ("2023年1月1日至2023年12月31日", {2023}, "FY"),
+        ("January 1, 2023 to March 31, 2023", {2023}, "3M"),
+        ("year to date 2023", {2023}, "YTD"),
+        ("2023年前9个月", {2023}, "9M"),
+        ("31st of December 2023", {2023}, None),
+    ],
+)
+def test_periods_inside_sentences(sentence: str, years: set[int], part: str | None) -> None:
+    period = find_periods(sentence)[0]
+    assert (period.years, period.part) == (years, part)

@@ -7,7 +7,8 @@ from bisect import bisect_right
 from dataclasses import dataclass, replace
 
 from fiqkit.values import signs, units
-from fiqkit.values.period import PeriodIndex
+from fiqkit.values.beside import PeriodIndex
+from fiqkit.values.sentences import sentence_ends
 from fiqkit.values.tokens import Number, numbers
 from fiqkit.values.value import Value
 
@@ -32,7 +33,6 @@ _RANGE = re.compile(r"\s?(?:-|–|—|~|～|至|到|to)\s?")
 _LIST = re.compile(r"\s?(?:and|or|和|或)\s?")
 _PER_SHARE = re.compile(r"\bEPS\b|\bper (?:[a-z]+ ){0,2}(?:share|ADS)\b|\bpar value\b|每股", re.IGNORECASE)
 _CLAUSE_END = re.compile(r"[,，;；。！？!?\n]|\.\s")
-_SENTENCE_END = re.compile(r"[。！？!?;；\n]|\.(?=\s|$)")
 _ONE_LETTER = ("k", "m", "b", "t", "mm")
 _PERCENT_BEFORE = re.compile(r"([-−])?百分之\s?([-−负])?$")
 
@@ -89,7 +89,6 @@ def find(text: str, language: str | None = None) -> list[Value]:
         language: "en" or "zh" limits which written-out numbers are read; None reads both.
     """
     flat = _WIDE_COMMA.sub(",", text).translate(_NARROW)
-    sentences = [match.end() for match in _SENTENCE_END.finditer(flat)]
     periods = PeriodIndex(flat)
     context = _Context(flat, signs.FallWords(flat), [m.end() for m in _PER_SHARE.finditer(flat)])
     captions = [(match.end(), units.caption_scale(match)) for match in units.CAPTION.finditer(flat)]
@@ -104,10 +103,10 @@ def find(text: str, language: str | None = None) -> list[Value]:
         if values:
             values[-1], value = _share_unit(values[-1], value, flat)
         values.append(value)
-    spans = periods.beside([value.span for value in values], sentences)
+    beside = periods.beside([value.span for value in values], sentence_ends(flat))
     return [
-        replace(value, text=text[slice(*value.span)], period=period.text if period else "")
-        for value, period in zip(values, spans, strict=True)
+        replace(value, text=text[slice(*value.span)], period=period)
+        for value, period in zip(values, beside, strict=True)
     ]
 
 

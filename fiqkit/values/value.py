@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isclose
 
+from fiqkit.values.period import Period
+
 # Kinds that may stand for one another because a text may leave a unit out: a bare "12.3" can be a percentage, an
 # amount, a count. A percentage is never a number of percentage points, and no kind but `plain` stands for all.
 _COMPATIBLE = {frozenset(("currency", "per_share"))}
@@ -25,7 +27,7 @@ class Value:
         step: what one unit in the last written digit is worth, scale applied: the precision that is shown.
         span: start and end in the text, sign and unit included.
         text: that part of the text.
-        period: the period that the sentence gives beside the value, as written; "" when it gives none.
+        period: the period that the sentence gives beside the value; None when it gives none.
     """
 
     number: float
@@ -35,7 +37,7 @@ class Value:
     step: float
     span: tuple[int, int]
     text: str
-    period: str = ""
+    period: Period | None = None
 
 
 def same(a: Value, b: Value, tolerance: float = 0.01) -> bool:

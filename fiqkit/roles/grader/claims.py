@@ -195,7 +195,7 @@ def _is_stated(text: str, value: Value, before: str) -> bool:
 def _period(text: str, value: Value, sentences: list[_Sentence], at: int) -> Period | None:
     """The period of a value: of its own sentence, else of the one before, else of one after that points back to it."""
     if value.period:
-        return find_periods(value.period)[0]
+        return value.period
     before = sentences[at - 1] if at else None
     if before and before.periods and not _NO_DATA.search(before.text) and not before.is_question:
         return before.periods[0]

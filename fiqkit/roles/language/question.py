@@ -11,7 +11,7 @@ from fiqkit.roles.language import lexicon
 from fiqkit.roles.language.lexicon import ANY, Mark
 from fiqkit.roles.language.phrasing import cue
 from fiqkit.roles.language.words import content_words
-from fiqkit.roles.language.years import Year, find_years, split_comparison
+from fiqkit.values import Period, find_years, split_comparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,8 @@ class Question:
 
     text: str
     marks: tuple[Mark, ...]
-    years: tuple[tuple[Year, bool], ...]
-    base_years: tuple[tuple[Year, bool], ...]
+    years: tuple[tuple[Period, bool], ...]
+    base_years: tuple[tuple[Period, bool], ...]
     words: tuple[tuple[str, bool], ...]
     names: frozenset[str]
 
@@ -43,18 +43,18 @@ class Question:
         marks = lexicon.find_marks(text)
         found = find_years(text)
         stretches = lexicon.negations(text, marks)
-        understood = [(item.start, item.end) for item in marks] + [(item.start, item.end) for item in found]
+        understood = [(item.start, item.end) for item in marks] + [year.span for year in found]
         understood += [match.span() for match in cue("negation").finditer(text)]
 
         def negated(start: int) -> bool:
             return any(begin <= start < end for begin, end in stretches)
 
         words = content_words(text, understood)
-        main, base = split_comparison(text, [year for year in found if not negated(year.start)])
+        main, base = split_comparison(text, [year for year in found if not negated(year.span[0])])
         return cls(
             text=text,
             marks=tuple(marks),
-            years=tuple((year, negated(year.start)) for year in found if year in main or negated(year.start)),
+            years=tuple((year, negated(year.span[0])) for year in found if year in main or negated(year.span[0])),
             base_years=tuple((year, False) for year in base),
             words=tuple((word.text, negated(word.start)) for word in words),
             names=frozenset(word.text for word in words if _is_name(word.text, question)),

@@ -11,8 +11,8 @@ from fiqkit.records import Interpretation
 from fiqkit.roles.language import lexicon
 from fiqkit.roles.language.lexicon import ANY, BOTH
 from fiqkit.roles.language.words import content_words
-from fiqkit.roles.language.years import Year, find_years, split_comparison
 from fiqkit.taxonomy import FIELDS
+from fiqkit.values import Period, find_years, split_comparison
 
 # Within a reading, a value on the left settles the dimension whatever weaker wording stands beside it: "年报披露口径
 # （扣非）" is 扣非, and the annual period of a year-over-year change is the current one.
@@ -38,8 +38,8 @@ class Reading:
 
     values: dict[str, frozenset[str]] = field(default_factory=dict)
     excluded: dict[str, frozenset[str]] = field(default_factory=dict)
-    years: tuple[Year, ...] = ()
-    base_years: tuple[Year, ...] = ()
+    years: tuple[Period, ...] = ()
+    base_years: tuple[Period, ...] = ()
     text: str = ""
 
     @cached_property
@@ -67,7 +67,7 @@ def read_text(text: str) -> Reading:
     folded = lexicon.fold(text)
     marks = [mark for mark in lexicon.find_marks(folded) if mark.value != ANY]
     stretches = lexicon.negations(folded, marks)
-    years = [y for y in find_years(folded) if not any(start <= y.start < end for start, end in stretches)]
+    years = [y for y in find_years(folded) if not any(start <= y.span[0] < end for start, end in stretches)]
     main, base = split_comparison(folded, years)
     values = _collect((m.dimension, m.value) for m in marks if not m.negated)
     return Reading(
@@ -105,7 +105,7 @@ def read_interpretation(interpretation: Interpretation, question: str) -> Readin
 
 
 def _calendars(reading: Reading) -> frozenset[str]:
-    ends = {year.month for year in reading.years if year.month is not None}
+    ends = {year.closes[1] for year in reading.years if year.closes}
     by_calendar = ends <= {12} and not (not ends and "fiscal" in reading.text)
     return frozenset({"fiscal", "calendar"} if by_calendar else {"fiscal"})
 

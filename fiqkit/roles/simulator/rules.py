@@ -21,7 +21,7 @@ from fiqkit.roles.language import lexicon
 from fiqkit.roles.language.lexicon import ANY, Mark
 from fiqkit.roles.language.question import Question
 from fiqkit.roles.language.statement import Reading, read_interpretation, read_text
-from fiqkit.roles.language.years import Year
+from fiqkit.values import Period
 
 # "Consolidated" and "attributable to the parent" are opposed in use though they are two dimensions.
 _LEVEL = {"attribution": "scope"}
@@ -177,12 +177,12 @@ def _judge_years(asked: Question, known: Knowledge) -> Iterator[Part]:
     yield from (_judge_year(year, negated, bases) for year, negated in asked.base_years)
 
 
-def _judge_year(year: Year, negated: bool, stated: tuple[Year, ...]) -> Part:
+def _judge_year(year: Period, negated: bool, stated: tuple[Period, ...]) -> Part:
     if not stated:
         return Part.SILENT
     # A reading may name its year twice, by label and by closing date ("fiscal 2024 … ended 2025-02-02"): like is held
     # against like, because the closing date alone would let the neighbouring label pass.
-    alike = [other for other in stated if (other.month is None) == (year.month is None)] or list(stated)
+    alike = [other for other in stated if (other.closes is None) == (year.closes is None)] or list(stated)
     return _part(any(year.agrees(other) for other in alike) != negated)
 
 

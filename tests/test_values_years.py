@@ -3,7 +3,7 @@
 import pytest
 
 from fiqkit.roles.language.lexicon import fold
-from fiqkit.roles.language.years import find_years, split_comparison
+from fiqkit.values import find_years, split_comparison
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from fiqkit.roles.language.years import find_years, split_comparison
     ],
 )
 def test_years_named(text: str, years: list[int]) -> None:
-    assert [year.number for year in find_years(fold(text))] == years
+    assert [year.year for year in find_years(fold(text))] == years
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_years_named(text: str, years: list[int]) -> None:
 def test_the_later_year_of_a_comparison_is_reported_on(text: str, main: set[int], base: set[int]) -> None:
     folded = fold(text)
     reported, compared = split_comparison(folded, find_years(folded))
-    assert ({year.number for year in reported}, {year.number for year in compared}) == (main, base)
+    assert ({year.year for year in reported}, {year.year for year in compared}) == (main, base)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,45 @@
+"""What a text names beside its subject: a period that it compares with, the date of a document."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fiqkit.values.period import Period
+
+_WITH = (
+    r"(?:(?<![A-Za-z])(?:compared?\s+(?:to|with)|versus|vs?\.?|against|relative\s+to|(?<!year[\s-])over|from|than(?:\s+in)?|between|since|"
+    r"up\s+from|down\s+from|prior\s+to)"
+    r"|[较比与对]|相较于|相比于?|对比)"
+)
+_COMPARED = re.compile(
+    rf"{_WITH}\s*(?:(?:[A-Za-z]+\s+){{0,4}}[^\sA-Za-z]\S{{0,20}}\s+(?:(?:million|billion|trillion|thousand|percent)\s+)?(?:in|for|during)\s+)?"
+    r"(?:the\s+)?(?:(?:prior|previous|same|full|period|of|in|fiscal|calendar|year|years|ended|quarter|FY|上年|同期)\s*){0,4}\(?$",
+    re.IGNORECASE,
+)
+# The date of a document or of someone's knowledge is no period either.
+_DATED_BEFORE = re.compile(
+    r"\b(?:filed|dated|published|released|issued|updated?|announced|submitted|accessed|retrieved|cut-?off|knowledge)"
+    r"(?:\s+(?:with\s+the\s+SEC|on|in|of|as\s+of|is|date))*\s*:?\s*$",
+    re.IGNORECASE,
+)
+_DATED_AFTER = re.compile(r"\s?(?:披露|发布|公告|公布|更新|提交|签署)")
+_BETWEEN = re.compile(rf"{_WITH}|(?<![A-Za-z])(?:to|prior)(?![A-Za-z])", re.IGNORECASE)
+
+
+def is_aside(text: str, start: int, end: int) -> bool:
+    """Whether the period in [start, end) is only compared with ("up from 2022"), or dates a document."""
+    before = text[max(0, start - 60) : start]
+    return bool(_COMPARED.search(before) or _DATED_BEFORE.search(before) or _DATED_AFTER.match(text, end))
+
+
+def split_comparison(text: str, years: Sequence[Period]) -> tuple[list[Period], list[Period]]:
+    """(years reported on, years compared against): of "2022 vs 2021" the later is reported on."""
+    latest = max((period.year for period in years), default=0)
+    earlier = [period for period in years if period.year < latest]
+    if not earlier or not any(_BETWEEN.search(text, a.span[1], b.span[0]) for a, b in pairwise(years)):
+        return list(years), []
+    return [period for period in years if period.year == latest], earlier
