@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from fiqkit import __version__
+from fiqkit import __version__, offline
 from fiqkit.errors import UserError
 
 # name → (module in fiqkit.commands, the line that `fiqkit --help` shows)
@@ -57,6 +57,7 @@ def fiqkit() -> None:
 
 def main(args: list[str] | None = None) -> Any:
     """Entry point of the console script. Exit codes: 0 done, 2 bad input, 130 interrupted."""
+    offline.enforce()
     try:
         fiqkit.main(args=args, standalone_mode=False)
     except UserError as error:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from fiqkit.commands.options import FILE, json_option, print_json, store_option
+from fiqkit.commands.options import FILE, allow_host_option, isolate_option, json_option, print_json, store_option
 
 
 @click.command()
@@ -19,6 +19,8 @@ from fiqkit.commands.options import FILE, json_option, print_json, store_option
 @click.option("--show", type=int, default=10, show_default=True, help="Print at most so many disagreements.")
 @click.option("--cards", type=FILE, help="TOML file of your own model cards.")
 @click.option("--allow-self-grading", is_flag=True, help="Let a model grade its own answers.")
+@allow_host_option
+@isolate_option
 @store_option
 @json_option
 def command(

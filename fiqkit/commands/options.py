@@ -8,12 +8,43 @@ from typing import Any
 
 import click
 
+from fiqkit import offline
+
 FILE = click.Path(path_type=Path)
 
 store_option = click.option(
     "--store", type=FILE, default="fiqkit.db", show_default=True, help="SQLite file of the recorded runs."
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+
+
+def _allow(ctx: click.Context, param: click.Parameter, hosts: tuple[str, ...]) -> None:
+    for host in hosts:
+        offline.allow(host)
+
+
+def _isolate(ctx: click.Context, param: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        offline.isolate()
+
+
+allow_host_option = click.option(
+    "--allow-host",
+    multiple=True,
+    metavar="HOST",
+    expose_value=False,
+    callback=_allow,
+    help="Let Python code connect to this host; a model at a URL allows its own.",
+)
+# Eager, since a process that has started threads can no longer leave its network behind.
+isolate_option = click.option(
+    "--isolate",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_isolate,
+    help="Take the network away from this process and its children (Linux); loopback stays.",
+)
 
 
 def names(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:

@@ -7,7 +7,15 @@ from typing import Any
 
 import click
 
-from fiqkit.commands.options import FILE, json_option, names, print_json, store_option
+from fiqkit.commands.options import (
+    FILE,
+    allow_host_option,
+    isolate_option,
+    json_option,
+    names,
+    print_json,
+    store_option,
+)
 
 
 @click.command()
@@ -41,6 +49,8 @@ from fiqkit.commands.options import FILE, json_option, names, print_json, store_
 @click.option("--cache", type=FILE, help="SQLite file of completions to take from and add to.")
 @click.option("--check-determinism", is_flag=True, help="Measure how often equal requests differ, for the manifest.")
 @click.option("--resume", metavar="RUN|last", help="Go on with an interrupted run; repeat its arguments.")
+@allow_host_option
+@isolate_option
 @store_option
 @json_option
 def command(

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from fiqkit import __version__
+from fiqkit import __version__, offline
 from fiqkit.agent.prompts import prompts_hash
 from fiqkit.errors import UserError
 
@@ -49,6 +49,7 @@ def manifest(
         "index": None if index is None else dict(index),
         "prompts": prompts_hash(),
         "versions": versions(),
+        "offline": offline.state(),
         "machine": {"system": platform.system(), "processor": platform.machine()},
     }
 

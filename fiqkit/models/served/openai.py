@@ -17,6 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import orjson
 
+from fiqkit import offline
 from fiqkit.errors import UserError
 from fiqkit.models.cards.cards import Card
 from fiqkit.models.constraints.structured import breach, check_constraint
@@ -88,6 +89,7 @@ def _base_url(url: str, card: Card) -> str:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UserError(f"{card.name}: {url!r} is not the URL of a server; for example http://127.0.0.1:8000/v1")
+    offline.allow_server(parts.hostname, card.name)
     return url.rstrip("/").removesuffix("/chat/completions")
 
 

@@ -16,22 +16,13 @@ from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
+from fiqkit import offline
 from fiqkit.errors import UserError
 from fiqkit.models.cards.cards import Card
 from fiqkit.models.cards.weights import cache_folder, locate, to_transformers
 from fiqkit.models.served.openai import OpenAIEngine
 
 GRACE = 10.0  # seconds between the polite and the final signal
-
-# No hub, no telemetry, whatever the server would like to do.
-OFFLINE = {
-    "HF_HUB_OFFLINE": "1",
-    "TRANSFORMERS_OFFLINE": "1",
-    "HF_HUB_DISABLE_TELEMETRY": "1",
-    "VLLM_NO_USAGE_STATS": "1",
-    "VLLM_DO_NOT_TRACK": "1",
-    "DO_NOT_TRACK": "1",
-}
 
 
 class Server:
@@ -75,7 +66,7 @@ class Server:
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                env={**os.environ, **OFFLINE, **(env or {})},
+                env={**os.environ, **offline.VARIABLES, **(env or {})},
             )
         try:
             self._await_health(f"http://127.0.0.1:{port}{health}", wait)

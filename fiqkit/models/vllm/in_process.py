@@ -16,12 +16,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from fiqkit import offline
 from fiqkit.errors import UserError
 from fiqkit.models.cards.cards import Card
 from fiqkit.models.cards.weights import fingerprint, to_transformers
 from fiqkit.models.constraints.structured import breach, check_constraint
 from fiqkit.models.engine import Capabilities, Completion, ContextOverflow, EngineError, Message, Request
-from fiqkit.models.vllm.child import OFFLINE
 
 
 def open_engine(
@@ -52,7 +52,7 @@ def open_engine(
     Raises:
         UserError: weights that are not there, a model that vLLM cannot load or that does not fit, no chat template.
     """
-    for variable, value in {**OFFLINE, "VLLM_LOGGING_STREAM": "ext://sys.stderr"}.items():
+    for variable, value in {**offline.VARIABLES, "VLLM_LOGGING_STREAM": "ext://sys.stderr"}.items():
         os.environ.setdefault(variable, value)
     os.environ.setdefault("VLLM_LOGGING_LEVEL", "WARNING")
     path = to_transformers(card)
