@@ -30,9 +30,9 @@ from typing import Any
 
 from http_client import Protocol, replay
 
-from fiqkit.agent.environment import World
 from fiqkit.agent.modes import mode
 from fiqkit.agent.policy import EngineAgent
+from fiqkit.agent.world import World
 from fiqkit.bench_data import INSTANCES
 from fiqkit.datasets import read_instances
 from fiqkit.models.engine import Completion, Engine

@@ -23,9 +23,9 @@ from typing import Any
 
 from overhead import episodes
 
-from fiqkit.agent.environment import Budget, World
 from fiqkit.agent.modes import mode
 from fiqkit.agent.policy import EngineAgent
+from fiqkit.agent.world import Budget, World
 from fiqkit.bench_data import INDEX
 from fiqkit.index import Index
 from fiqkit.index.service import Searcher

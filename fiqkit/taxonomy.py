@@ -13,6 +13,7 @@ class Category:
         name: identifier in data files and reports.
         field: the field of an `Interpretation` that a reply about this category settles.
         title: name for people, by language.
+        definition: what it leaves open, for an agent, by language.
         readings: number of plausible readings when an instance does not enumerate its own.
         template: the fixed yes/no question that asks about this category, by language.
     """
@@ -20,6 +21,7 @@ class Category:
     name: str
     field: str
     title: dict[str, str]
+    definition: dict[str, str]
     readings: int
     template: dict[str, str]
 
@@ -31,6 +33,10 @@ CATEGORIES: dict[str, Category] = {
             name="entity_scope",
             field="entity",
             title={"en": "Entity scope", "zh": "主体范围"},
+            definition={
+                "en": "which part of the company: the whole group, a segment, the parent alone, its shareholders' part",
+                "zh": "哪一家公司或公司的哪一部分：合并口径、分部或子公司、母公司单体，还是归属于母公司股东的部分",
+            },
             readings=3,
             template={
                 "en": "Do you mean the consolidated company-wide figure, not that of a segment, the parent alone or "
@@ -42,6 +48,10 @@ CATEGORIES: dict[str, Category] = {
             name="temporal_scope",
             field="period",
             title={"en": "Temporal scope", "zh": "期间范围"},
+            definition={
+                "en": "which period: which year, fiscal or calendar, a quarter, the full year or the year to date",
+                "zh": "哪一期间：哪一年，会计年度还是自然年度，单季度、全年、年初至今还是滚动期间",
+            },
             readings=2,
             template={
                 "en": "Do you mean the full fiscal year, rather than a quarter, the year to date or a trailing period?",
@@ -52,6 +62,10 @@ CATEGORIES: dict[str, Category] = {
             name="metric_definition",
             field="metric",
             title={"en": "Metric definition", "zh": "指标定义"},
+            definition={
+                "en": "which definition: as the accounting standard has it or adjusted, basic or diluted",
+                "zh": "指标如何定义：按会计准则列报还是经调整，基本还是稀释，扣除非经常性损益之前还是之后",
+            },
             readings=4,
             template={
                 "en": "Do you mean the figure as reported under the accounting standard, without any adjustment?",
@@ -62,6 +76,10 @@ CATEGORIES: dict[str, Category] = {
             name="recognition_policy",
             field="basis",
             title={"en": "Recognition policy", "zh": "确认政策"},
+            definition={
+                "en": "which accounting treatment: a point in time or over time, gross or net, capitalised or expensed",
+                "zh": "如何进行会计处理：时点确认还是时段确认，总额法还是净额法，资本化还是费用化",
+            },
             readings=2,
             template={
                 "en": "Do you mean the total, irrespective of the timing or the gross or net basis of recognition?",
@@ -72,6 +90,10 @@ CATEGORIES: dict[str, Category] = {
             name="filing_vintage",
             field="vintage",
             title={"en": "Filing vintage", "zh": "披露版本"},
+            definition={
+                "en": "which version: as first filed, or as later restated, amended or recast",
+                "zh": "哪一版本：首次披露的，还是之后重述、更正或追溯调整的",
+            },
             readings=2,
             template={
                 "en": "Do you mean the figure as first filed, not as later restated or amended?",

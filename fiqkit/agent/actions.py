@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -28,9 +28,11 @@ class ParseFault(ValueError):
     """The reply holds no action that can be executed; the message says why, in words for the agent."""
 
 
-# action → its one required text field
-_TEXT_FIELD = {"search": "query", "interact": "question", "answer": "response"}
-ACTIONS = tuple(_TEXT_FIELD)
+UNKNOWN = "unknown"  # a field of the state that the question leaves open
+
+# action → its one required field; a text, but for the state's object
+_FIELD = {"search": "query", "interact": "question", "answer": "response", "state": "state"}
+ACTIONS = tuple(_FIELD)
 
 _THINK_OPEN = re.compile(r"<(think|thinking|reasoning)>", re.IGNORECASE)
 _THINK_CLOSE = re.compile(r"</(think|thinking|reasoning)>", re.IGNORECASE)
@@ -56,18 +58,28 @@ def split_reasoning(text: str) -> tuple[str, str, bool]:
     return head, text[end:], False
 
 
-def parse(text: str) -> Action:
+def parse(text: str, offered: Sequence[str] = ACTIONS[:3]) -> Action:
     """The one action of a reply whose reasoning has been split off.
+
+        >>> parse('{"action": "answer", "response": "$46.75B", "confidence": 80}')
+        Action(name='answer', content={'response': '$46.75B', 'confidence': 80.0})
+
+    Args:
+        offered: the actions that a fault names; one that is not offered is read all the same.
 
     Raises:
         ParseFault: no action, more than one, an unknown one, or a field that is missing or empty.
     """
     found = _action_object(text)
     name = found.get("action")
-    if not isinstance(name, str) or name not in _TEXT_FIELD:
-        raise ParseFault(f"the action {str(name)[:40]!r} is unknown; use one of {', '.join(ACTIONS)}")
-    field = _TEXT_FIELD[name]
+    if not isinstance(name, str) or name not in _FIELD:
+        raise ParseFault(f"the action {str(name)[:40]!r} is unknown; use one of {', '.join(offered)}")
+    field = _FIELD[name]
     value = found.get(field)
+    if name == "state":
+        if not isinstance(value, dict) or not value:
+            raise ParseFault('the action state needs an object "state" with a text for each field')
+        return Action(name, {field: {_text(key): _text(item) for key, item in value.items()}})
     if isinstance(value, int | float) and not isinstance(value, bool) and name == "answer":
         value = str(value)
     if not isinstance(value, str) or not value.strip():
@@ -76,6 +88,19 @@ def parse(text: str) -> Action:
     if name == "answer":
         content["confidence"] = _confidence(found.get("confidence"))
     return Action(name, content)
+
+
+def parse_confidence(text: str) -> float | None:
+    """The confidence that a reply to the question for it states, an action or a bare number; None where it has none."""
+    try:
+        return _confidence(_action_object(text).get("confidence"))
+    except ParseFault:
+        return _confidence(text)
+
+
+def _text(value: object) -> str:
+    """A field of the state as text; null and empty mean unknown."""
+    return _whole_characters(str(value)).strip() or UNKNOWN if value is not None else UNKNOWN
 
 
 def _whole_characters(text: str) -> str:
@@ -125,17 +150,33 @@ def _confidence(value: object) -> float | None:
 
 
 @cache
-def schema(allowed: tuple[str, ...]) -> Mapping[str, Any]:
-    """JSON schema of one action among `allowed`, every string bounded."""
-    shapes = [_shape(name) for name in allowed]
+def schema(allowed: tuple[str, ...], fields: tuple[str, ...] = (), *, post_hoc: bool = False) -> Mapping[str, Any]:
+    """JSON schema of one action among `allowed`, every string bounded.
+
+    Args:
+        fields: the fields of a state.
+        post_hoc: the answer carries no confidence, which is asked for later.
+    """
+    shapes = [_shape(name, fields, post_hoc) for name in allowed]
     return shapes[0] if len(shapes) == 1 else {"anyOf": shapes}
 
 
-def _shape(name: str) -> dict[str, Any]:
-    properties: dict[str, Any] = {
-        "action": {"const": name},
-        _TEXT_FIELD[name]: {"type": "string", "minLength": 1, "maxLength": MAX_STRING},
-    }
-    if name == "answer":
+def _shape(name: str, fields: tuple[str, ...], post_hoc: bool) -> dict[str, Any]:
+    string = {"type": "string", "minLength": 1, "maxLength": MAX_STRING}
+    properties: dict[str, Any] = {"action": {"const": name}}
+    if name == "state":
+        properties["state"] = _object(dict.fromkeys(fields, string))
+    elif name in _FIELD:
+        properties[_FIELD[name]] = string
+    if name == "confidence" or (name == "answer" and not post_hoc):
         properties["confidence"] = {"enum": list(range(101))}  # not minimum, maximum: grammar converters ignore them
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    return _object(properties)
+
+
+def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }

@@ -8,156 +8,203 @@ agent sees.
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from random import Random
+import traceback
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
-from fiqkit.agent.actions import Action, ParseFault, parse, split_reasoning
+from fiqkit import values
+from fiqkit.agent.actions import Action, ParseFault, parse, parse_confidence, schema, split_reasoning
+from fiqkit.agent.dialogue import Dialogue
 from fiqkit.agent.modes import Mode
 from fiqkit.agent.prompts import Prompts
-from fiqkit.errors import UserError
+from fiqkit.agent.questions import settling_question
+from fiqkit.agent.structure import is_stated, open_fields
+from fiqkit.agent.world import World
+from fiqkit.datasets import record_hash
 from fiqkit.models.engine import Completion, ContextOverflow, EngineError, Message
-from fiqkit.records import Ending, Episode, Instance, Passage, Turn
-from fiqkit.roles.interfaces import Simulator, UserView
+from fiqkit.records import Ending, Episode, Instance, Turn
+from fiqkit.roles.interfaces import REPLIES, UserView
 from fiqkit.taxonomy import CATEGORIES
 
-Search = Callable[[str, str], Awaitable[list[str]]]  # (query, language) → texts of the hits, best first
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """What one episode may use. A turn is one completion of the agent, a refused action or a repair included."""
-
-    turns: int = 12
-    questions: int = 6
-
-
-@dataclass(frozen=True, slots=True)
-class World:
-    """What is the same for all episodes of a run.
-
-    Attributes:
-        search: the index; None where no mode searches.
-        own_passage: instance → its passage, for the oracle-retrieval mode.
-        result_tokens: a search result holds whole hits up to about this many tokens (at least one hit).
-    """
-
-    simulator: Simulator
-    search: Search | None = None
-    own_passage: Callable[[Instance], Passage] | None = None
-    budget: Budget = Budget()
-    result_tokens: int = 1000
-    seed: int = 0
+BY_ENVIRONMENT = "environment"  # who asked a question that the agent did not ask, in the `asked_by` of its turn
 
 
 class Environment:
-    """One episode. `messages` only ever grows, so that an engine's prefix cache keeps hitting."""
+    """One episode. `messages` only ever grows, so that an engine's prefix cache keeps hitting.
 
-    def __init__(self, instance: Instance, mode: Mode, world: World) -> None:
-        """Set the stage; `begin` opens it.
+    A policy is given `dialogue`, never this object: it holds the instance.
+    """
+
+    def __init__(self, instance: Instance, mode: Mode, world: World, sample: int = 0) -> None:
+        """Set the stage; `begin` opens it, `replay` takes a stored episode up again.
+
+        Args:
+            sample: which of the repeated draws this is; the user's draws differ between samples.
 
         Raises:
-            UserError: the mode searches and there is no index.
+            UserError: the world lacks what the mode needs.
         """
-        if mode.search and world.search is None and not mode.own_passage:
-            raise UserError(f"mode {mode.name!r} searches, and there is no index; build one and name it with --index")
-        self.instance = instance
+        world.check(mode, instance)
         self.mode = mode
         self.world = world
-        self.prompts = Prompts.of(instance.language)
+        self.sample = sample
+        self.prompts = Prompts.of(world.prompt_language or instance.language, world.prompts)
         self.messages: list[Message] = []
         self.turns: list[Turn] = []
         self.ending: Ending | None = None
         self.error: str | None = None
         self.answer: str | None = None
         self.confidence: float | None = None
-        self.asked = 0
+        self._instance = instance
         self._view = UserView.of(instance)
-        self._flags: list[str] = []
-        self._extra: dict[str, Any] = {}
-        self._repairing = False
         self._opening = 0
+        self._awaits_confidence = False
+        self._fork: dict[str, Any] = {}
         self._started = time.perf_counter()
+        self._started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         # A mode that forces N questions must leave room for them.
         self.max_questions = mode.max_asks or max(world.budget.questions, mode.min_asks)
         extra_turns = max(0, mode.min_asks - world.budget.questions)
         self.max_turns = max(world.budget.turns + extra_turns, mode.min_asks + 1)
 
     @property
+    def instance_id(self) -> str:
+        """The id of the instance, under which a reference policy finds its key."""
+        return self._instance.instance_id
+
+    @property
     def done(self) -> bool:
         """Whether the episode has ended."""
-        return self.ending is not None
+        return self.ending is not None and not self._awaits_confidence
+
+    @property
+    def asked(self) -> int:
+        """Questions that the agent has put to the user."""
+        return sum(1 for _ in self._own_questions())
 
     @property
     def allowed(self) -> tuple[str, ...]:
         """The actions worth offering for the next turn: on the last one there is only time to answer."""
-        if len(self.turns) + 1 >= self.max_turns:
+        if self._awaits_confidence:
+            return ("confidence",)
+        if self._completions + 1 >= self.max_turns:
             return ("answer",)
-        if self.asked >= self.max_questions:
-            return tuple(name for name in self.mode.actions if name != "interact")
-        return self.mode.actions
+        if self._owes_state:
+            return ("state",)
+        barred = {"interact"} if self.asked >= self.max_questions else set()
+        return tuple(name for name in self.mode.actions if name not in barred | ({"answer"} if self._gate else set()))
+
+    def dialogue(self) -> Dialogue:
+        """What the policy is given for the next turn."""
+        structure = self.mode.structure
+        fields = structure.fields if structure else ()
+        return Dialogue(
+            messages=tuple(self.messages),
+            actions=self.allowed,
+            schema=schema(self.allowed, fields, post_hoc=self._post_hoc),
+            turn=self._completions,
+            language=self._instance.language,
+            asked=tuple((t.content["question"], t.content["reply"]) for t in self._questions()),
+            owed=max(0, self.mode.min_asks - self.asked),
+            unknown=self._unknown_after(),
+        )
 
     async def begin(self) -> None:
-        """Write the opening messages."""
+        """Write the opening messages.
+
+        Raises:
+            EngineError: the user did not reply to a question that the mode asks for the agent.
+        """
         given = [await self._give(item) for item in self.mode.gives]
-        self.messages = [
-            {"role": "system", "content": self.prompts.system(self.mode)},
-            {"role": "user", "content": self.prompts.opening(self.instance.question, given)},
-        ]
-        self._opening = len(self.messages)
+        system = self.prompts.system(self.mode, post_hoc=self._post_hoc)
+        opening = self.prompts.opening(self._instance.question, given)
+        self._open([{"role": "system", "content": system}, {"role": "user", "content": opening}])
+
+    def replay(self, episode: Episode, turn: int, parent: str | None = None) -> None:
+        """Take up a stored episode as it was before the agent's completion number `turn`, counted from 0.
+
+        Nothing is asked, searched or drawn again: what was said is taken from the episode, so that the messages equal
+        those the agent was sent.
+
+        Args:
+            parent: what the fork's record will name as its parent.
+
+        Raises:
+            ValueError: another instance, mode or retrieval, or the episode has no such turn.
+        """
+        wanted = (episode.instance_id, episode.mode, episode.retrieval)
+        if wanted != (self.instance_id, self.mode.name, self.world.retrieval_of(self.mode)):
+            raise ValueError(f"an episode of {wanted} cannot be taken up in mode {self.mode.name!r} of {self.world}")
+        given = sum(not _by_agent(t) for t in episode.turns)
+        if not 0 <= turn <= len(episode.turns) - given:
+            raise ValueError(f"the episode has {len(episode.turns) - given} turns; it cannot be taken up at {turn}")
+        self.turns = list(episode.turns[:given])
+        self._open(episode.opening)
+        for earlier in episode.turns[given : given + turn]:
+            if earlier.action == "answer" and earlier.refused is None:
+                self._commit(**earlier.content)
+            self._record(earlier)
+        if turn == len(episode.turns) - given:
+            self.ending, self.answer, self.confidence = episode.ending, episode.answer, episode.confidence
+            self.error, self._awaits_confidence = episode.error, False
+        self._fork = {"parent": parent, "fork_turn": turn}
 
     async def step(self, reply: Completion) -> None:
         """Take one completion of the agent: execute, refuse or mend its action, and write the observation."""
-        cut_by_length = reply.finish == "length"
         reasoning, text, cut = split_reasoning(reply.text)
         reasoning = f"{reply.reasoning}\n{reasoning}".strip() if reply.reasoning else reasoning
-        # Earlier reasoning is not sent back: templates drop it anyway, and it would cost context.
-        self.messages.append({"role": "assistant", "content": text.strip()})
-        name, content, observation, refused = "invalid", {}, "", None
-        if cut or cut_by_length:
+        turn = Turn(
+            action="invalid",
+            content={},
+            text=text,
+            reasoning=reasoning,
+            prompt_tokens=reply.prompt_tokens,
+            output_tokens=reply.output_tokens,
+            seconds=reply.seconds,
+            prompt_ids=tuple(reply.prompt_ids),
+            output_ids=tuple(reply.output_ids),
+        )
+        cut = cut or reply.finish == "length"
+        if self._awaits_confidence:
+            self._awaits_confidence = False
+            self.confidence = None if cut else parse_confidence(text)
+            self._record(replace(turn, action="confidence", content={"confidence": self.confidence}))
+            return
+        if cut:
             self.ending = Ending.TRUNCATED
         else:
-            try:
-                action = parse(text)
-            except ParseFault as fault:
-                observation = self._mend(fault)
-            else:
-                self._repairing = False
-                name, content = action.name, dict(action.content)
-                refused = self._refusal(action)
-                observation = refused or await self._execute(action)
-        if not self.ending and len(self.turns) + 1 >= self.max_turns:
+            turn = await self._act(turn)
+        if not self.ending and self._completions + 1 >= self.max_turns:
             self.ending = Ending.BUDGET
-        if not self.done:
-            if len(self.turns) + 2 >= self.max_turns:
-                observation = f"{observation}\n\n{self.prompts.text('last_turn')}"
-            self.messages.append({"role": "user", "content": observation})
-        self.turns.append(
-            Turn(
-                action=name,
-                content=content,
-                text=text,
-                reasoning=reasoning,
-                observation=observation,
-                refused=refused,
-                prompt_tokens=reply.prompt_tokens,
-                output_tokens=reply.output_tokens,
-                seconds=reply.seconds,
-            )
-        )
+        elif not self.ending and self._completions + 2 >= self.max_turns:
+            turn = replace(turn, observation=f"{turn.observation}\n\n{self.prompts.text('last_turn')}")
+        self._record(turn)
 
     def fail(self, error: EngineError) -> None:
-        """End the episode because an engine failed or the context is full. Nothing was cut, nothing is graded."""
-        self.ending = Ending.CONTEXT_OVERFLOW if isinstance(error, ContextOverflow) else Ending.ENGINE_ERROR
+        """End the episode because an engine failed or the context is full. Nothing was cut, nothing is graded.
+
+        An answer that stands already is kept: what failed then was the question for its confidence.
+        """
+        if self._awaits_confidence:
+            self._awaits_confidence = False
+        else:
+            self.ending = Ending.CONTEXT_OVERFLOW if isinstance(error, ContextOverflow) else Ending.ENGINE_ERROR
         self.error = str(error) or type(error).__name__
+
+    def crash(self, error: Exception) -> None:
+        """End the episode because this kit, or a policy, has a fault of its own; its traceback is kept."""
+        self.ending, self._awaits_confidence = Ending.BUG, False
+        self.error = _traced(error)
 
     def episode(self, model: str) -> Episode:
         """The finished episode as a record."""
-        if self.ending is None:
+        if not self.done or self.ending is None:
             raise RuntimeError("the episode has not ended")
+        others = len(self.turns) - self._completions
         return Episode(
-            instance_id=self.instance.instance_id,
+            instance_id=self.instance_id,
             model=model,
             mode=self.mode.name,
             ending=self.ending,
@@ -165,101 +212,174 @@ class Environment:
             confidence=self.confidence,
             turns=tuple(self.turns),
             opening=tuple(self.messages[: self._opening]),
-            flags=tuple(self._flags),
+            flags=tuple("repaired" for turn in self._repairs()),
             error=self.error,
             seconds=time.perf_counter() - self._started,
-            extra=self._extra,
+            item=record_hash(self._instance),
+            sample=self.sample,
+            retrieval=self.world.retrieval_of(self.mode),
+            started_at=self._started_at,
+            extra={"n_turns": self._completions} if others else {},
+            **self._fork,
         )
+
+    # --- the state, read from the turns -----------------------------------------------------------------------------
+
+    @property
+    def _completions(self) -> int:
+        """Turns that count against the budget: the agent's own, but for the question for its confidence."""
+        return sum(_by_agent(turn) and turn.action != "confidence" for turn in self.turns)
+
+    def _questions(self) -> Iterator[Turn]:
+        return (t for t in self.turns if t.action == "interact" and t.refused is None and "reply" in t.content)
+
+    def _own_questions(self) -> Iterator[Turn]:
+        return filter(_by_agent, self._questions())
+
+    def _repairs(self) -> Iterator[Turn]:
+        """The replies that could not be read and were given another try."""
+        return (turn for turn in self.turns if turn.action == "invalid" and turn.observation)
+
+    @property
+    def _post_hoc(self) -> bool:
+        return self.world.confidence == "post-hoc"
+
+    def _unknown_after(self, *turns: Turn) -> tuple[str, ...]:
+        """The fields of the state that are open once these turns are over too."""
+        return open_fields(self.mode.structure, [*self.turns, *turns]) if self.mode.structure else ()
+
+    @property
+    def _owes_state(self) -> bool:
+        return bool(self.mode.structure and self.mode.structure.precheck and not is_stated(self.turns))
+
+    @property
+    def _gate(self) -> bool:
+        """Whether the gate is shut: something is unknown, and there is a question left to ask about it."""
+        structure = self.mode.structure
+        shut = structure is not None and structure.gate and self.asked < self.max_questions
+        return shut and self._completions + 1 < self.max_turns and bool(self._unknown_after())
+
+    def _open(self, messages: Any) -> None:
+        self.messages = list(messages)
+        self._opening = len(self.messages)
+
+    def _record(self, turn: Turn) -> None:
+        # Earlier reasoning is not sent back: templates drop it anyway, and it would cost context.
+        self.turns.append(turn)
+        self.messages.append({"role": "assistant", "content": turn.text.strip()})
+        if turn.observation:
+            self.messages.append({"role": "user", "content": turn.observation})
 
     # --- what happens on a turn -------------------------------------------------------------------------------------
 
+    async def _act(self, turn: Turn) -> Turn:
+        """The turn with its action read and executed, refused, or sent back to be mended."""
+        try:
+            action = parse(turn.text, self.mode.actions)
+        except ParseFault as fault:
+            return replace(turn, observation=self._mend(fault))
+        refused = self._refusal(action)
+        content = dict(action.content)
+        if refused is None and action.name == "interact":
+            try:
+                content["reply"] = await self._hear(content["question"])
+            except EngineError as error:
+                self.fail(error)
+                return replace(turn, action=action.name, content=content)
+        turn = replace(turn, action=action.name, content=content, refused=refused)
+        return replace(turn, observation=refused or await self._observation(turn))
+
     def _mend(self, fault: ParseFault) -> str:
-        if self._repairing:
+        if self.turns and self.turns[-1].action == "invalid":
             self.ending = Ending.PARSE_FAILURE
             return ""
-        self._repairing = True
-        self._flags.append("repaired")
         return self.prompts.text("repair", fault=str(fault), actions=", ".join(self.allowed))
 
     def _refusal(self, action: Action) -> str | None:
-        """Why the mode or a budget refuses this action, or None."""
+        """Why the mode, a budget or the gate refuses this action, or None."""
         if action.name not in self.mode.actions:
             return self.prompts.text("refused_mode", action=action.name, actions=", ".join(self.mode.actions))
+        if self._owes_state and action.name != "state":
+            return self.prompts.text("refused_precheck")
         if action.name == "interact" and self.asked >= self.max_questions:
             return self.prompts.text("refused_questions", limit=str(self.max_questions))
         if action.name == "answer" and self.asked < self.mode.min_asks and not self.mode.early_answer_ends:
             return self.prompts.text("refused_early", needed=str(self.mode.min_asks))
+        if action.name == "answer" and self._gate:
+            return self.prompts.text("refused_gate", unknown=", ".join(self._unknown_after()))
         return None
 
-    async def _execute(self, action: Action) -> str:
-        observation: str = await getattr(self, f"_{action.name}")(**action.content)
-        return observation
+    async def _observation(self, turn: Turn) -> str:
+        """What an accepted action brings."""
+        match turn.action:
+            case "search":
+                hits = await self.world.found(turn.content["query"], self._instance, self.mode)
+                listed = "\n\n".join(f"[{n}] {hit}" for n, hit in enumerate(hits, 1))
+                return self.prompts.text("results", passages=listed) if hits else self.prompts.text("no_results")
+            case "interact":
+                return self.prompts.text("reply", reply=self.prompts.reply(turn.content["reply"]))
+            case "state":
+                unknown = ", ".join(self._unknown_after(turn))
+                return self.prompts.text("state_open", unknown=unknown) if unknown else self.prompts.text("state_clear")
+            case _:
+                self._commit(**turn.content)
+                return self.prompts.text("ask_confidence") if self._awaits_confidence else ""
 
-    async def _search(self, query: str) -> str:
-        hits = [self._own_passage()] if self.mode.own_passage else await self._look_up(query)
-        shown: list[str] = []
-        room = self.world.result_tokens
-        for hit in hits:
-            room -= _rough_tokens(hit)
-            if shown and room < 0:
-                break
-            shown.append(hit)
-        if not shown:
-            return self.prompts.text("no_results")
-        return self.prompts.text("results", passages="\n\n".join(f"[{n}] {hit}" for n, hit in enumerate(shown, 1)))
-
-    async def _look_up(self, query: str) -> list[str]:
-        assert self.world.search is not None  # refused in __init__
-        return await self.world.search(query, self.instance.language)
-
-    def _own_passage(self) -> str:
-        if self.world.own_passage is None:
-            raise UserError(f"mode {self.mode.name!r} needs each instance's own passage; name them with --passages")
-        passage = self.world.own_passage(self.instance)
-        return f"{passage.text}\n{self._both_spans()}"
-
-    async def _interact(self, question: str) -> str:
-        try:
-            reply = await self.world.simulator.reply(question, self._view)
-        except EngineError as error:
-            self.fail(error)
-            return ""
-        self.asked += 1
-        return self.prompts.text("reply", reply=self.prompts.reply(reply))
-
-    async def _answer(self, response: str, confidence: float | None) -> str:
-        self.answer, self.confidence = response, confidence
+    def _commit(self, response: str, confidence: float | None) -> None:
+        self.answer, self.confidence = response, None if self._post_hoc else confidence
         self.ending = Ending.EARLY_ANSWER if self.asked < self.mode.min_asks else Ending.ANSWERED
-        return ""
+        self._awaits_confidence = self._post_hoc and self.ending == Ending.ANSWERED
+
+    # --- the user ---------------------------------------------------------------------------------------------------
+
+    async def _hear(self, question: str) -> str:
+        """The user's reply to a question. One that gives a gold away is dropped, and asked for once more.
+
+        Raises:
+            EngineError: no reply could be had, with the traceback where no engine raised it, or both gave a gold away.
+        """
+        first = str(self.sample or "")
+        for draw in (first, f"{first}again"):
+            try:
+                reply = await self.world.simulator.reply(question, replace(self._view, draw=draw))
+            except Exception as error:
+                said = str(error) if isinstance(error, EngineError) else f"simulator: {_traced(error)}"
+                raise EngineError(said or type(error).__name__) from error
+            if reply in REPLIES or not self._gives_away(reply):
+                return reply
+        raise EngineError(f"simulator {self.world.simulator.name}: two replies to {question!r:.200} named a gold value")
+
+    def _gives_away(self, reply: str) -> bool:
+        golds = (self._instance.answer, self._instance.default_answer)
+        return any(values.mentions(reply, gold) for gold in golds)
 
     # --- what the opening hands over --------------------------------------------------------------------------------
 
     async def _give(self, item: str) -> str:
-        if item == "template":
-            return await self._ask_template()
-        values: Mapping[str, Callable[[], str]] = {
-            "context": lambda: self.instance.context,
-            "spans": self._both_spans,
-            "category": lambda: CATEGORIES[self.instance.primary].title[self.instance.language],
-        }
-        return self.prompts.text(f"give_{item}", **{item: values[item]()})
+        instance, language = self._instance, self.prompts.language
+        match item:
+            case "template":
+                return await self._ask_template()
+            case "context":
+                return self.prompts.text("give_context", context=instance.context)
+            case "spans":
+                return self.prompts.text("give_spans", spans=self.world.spans(instance))
+            case _:
+                category = CATEGORIES[instance.primary]
+                given = {"category": category.title[language], "definition": category.definition[language]}
+                return self.prompts.text("give_category", **given)
 
     async def _ask_template(self) -> str:
-        """The primary category's fixed question is asked for the agent, and counts as its one question."""
-        question = CATEGORIES[self.instance.primary].template[self.instance.language]
-        reply = await self.world.simulator.reply(question, self._view)
-        self._extra |= {"n_asks": 1, "template_question": question, "template_reply": reply}
+        """A question that settles the two readings is asked for the agent: the episode's one question, on record."""
+        question = settling_question(self._instance)
+        reply = await self._hear(question)
+        self.turns.append(Turn("interact", {"question": question, "reply": reply, "asked_by": BY_ENVIRONMENT}))
         return self.prompts.text("give_template", question=question, reply=self.prompts.reply(reply))
 
-    def _both_spans(self) -> str:
-        """Both evidence spans, in an order drawn from the seed and the instance, so that position tells nothing."""
-        spans = [self.instance.intended_evidence_span, self.instance.default_evidence_span]
-        Random(f"{self.world.seed}:{self.instance.instance_id}").shuffle(spans)
-        head = " · ".join(v for v in (self.instance.company, self.instance.filing_type) if v)
-        return "\n".join([head, *spans] if head else spans)
+
+def _by_agent(turn: Turn) -> bool:
+    return turn.content.get("asked_by") != BY_ENVIRONMENT
 
 
-def _rough_tokens(text: str) -> int:
-    """About how many tokens a text has, without a tokenizer: one for a CJK character, one for four others."""
-    wide = (len(text.encode()) - len(text)) // 2  # a CJK character is three bytes
-    return wide + (len(text) - wide) // 4
+def _traced(error: Exception) -> str:
+    return "".join(traceback.format_exception(error)).strip()

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from fiqkit.agent.actions import schema
+from fiqkit.agent.dialogue import Dialogue
 from fiqkit.agent.environment import Environment
+from fiqkit.agent.structure import TemplateQuestions
+from fiqkit.errors import UserError
 from fiqkit.models.engine import Completion, Engine, EngineError, Request, Sampling
 from fiqkit.records import Episode
 
 
 class Policy(Protocol):
-    """Plays one episode. It reads the environment's messages and the actions on offer, nothing else."""
+    """Plays one episode from what it is given: its messages and the actions on offer, never the instance."""
 
-    async def act(self, environment: Environment) -> Completion:
+    async def act(self, dialogue: Dialogue) -> Completion:
         """The next reply.
 
         Raises:
@@ -33,8 +35,8 @@ class Agent(Protocol):
         """What tables call it."""
         ...
 
-    def begin(self, instance_id: str) -> Policy:
-        """A policy for an episode of this instance. Only reference policies look the id up, in a key of their own."""
+    def begin(self, instance_id: str, mode: str, sample: int = 0) -> Policy:
+        """A policy for one episode. Draws are seeded by these three; reference policies look the id up in their key."""
         ...
 
     def describe(self) -> Mapping[str, Any]:
@@ -56,9 +58,9 @@ class EngineAgent:
     thinking: bool | None = None
     seed: int = 0
 
-    def begin(self, instance_id: str) -> Policy:
-        """A policy whose draws depend on the seed, the instance and the turn, not on what else is in flight."""
-        return _EnginePolicy(self, instance_id)
+    def begin(self, instance_id: str, mode: str, sample: int = 0) -> Policy:
+        """A policy whose draws depend on the seed, the episode's name and the turn, not on what else is in flight."""
+        return _EnginePolicy(self, f"{self.seed}:{instance_id}:{mode}", f":{sample}" if sample else "")
 
     def describe(self) -> Mapping[str, Any]:
         """The engine, the sampling and the thinking mode."""
@@ -75,31 +77,46 @@ class EngineAgent:
 @dataclass(frozen=True, slots=True)
 class _EnginePolicy:
     agent: EngineAgent
-    instance_id: str
+    episode: str
+    sample: str
 
-    async def act(self, environment: Environment) -> Completion:
+    async def act(self, dialogue: Dialogue) -> Completion:
         agent, drawn = self.agent, self.agent.sampling
         constrained = agent.engine.can.structured and not agent.thinking
         request = Request(
-            messages=tuple(environment.messages),
-            sampling=Sampling(drawn.max_tokens, drawn.temperature, drawn.top_p, self._seed(environment), drawn.stop),
-            schema=schema(environment.allowed) if constrained else None,
+            messages=dialogue.messages,
+            sampling=replace(drawn, seed=self._seed(dialogue.turn)),
+            schema=dialogue.schema if constrained else None,
             thinking=agent.thinking,
         )
         return await agent.engine.complete(request)
 
-    def _seed(self, environment: Environment) -> int:
-        key = f"{self.agent.seed}:{self.instance_id}:{environment.mode.name}:{len(environment.turns)}"
+    def _seed(self, turn: int) -> int:
+        key = f"{self.episode}:{turn}{self.sample}"
         return int.from_bytes(hashlib.blake2b(key.encode(), digest_size=4).digest(), "big") >> 1
 
 
 async def play(agent: Agent, environment: Environment) -> Episode:
-    """Play one episode from its opening to its end. An engine's failure ends it; it is never a wrong answer."""
-    policy = agent.begin(environment.instance.instance_id)
+    """Play one episode from where it stands, usually its beginning, to its end.
+
+    An engine's failure ends it as `engine_error`, and any other exception as `bug`, with its traceback; neither is ever
+    a wrong answer.
+
+    Raises:
+        UserError: something that the user can mend is wrong with the run.
+    """
     try:
-        await environment.begin()
+        policy = agent.begin(environment.instance_id, environment.mode.name, environment.sample)
+        if environment.mode.structure and environment.mode.structure.template:
+            policy = TemplateQuestions(policy)
+        if not environment.messages:
+            await environment.begin()
         while not environment.done:
-            await environment.step(await policy.act(environment))
+            await environment.step(await policy.act(environment.dialogue()))
     except EngineError as error:
         environment.fail(error)
+    except UserError:
+        raise
+    except Exception as error:
+        environment.crash(error)
     return environment.episode(agent.name)

@@ -12,14 +12,15 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from fiqkit.agent.environment import Environment
+from fiqkit.agent.dialogue import Dialogue
 from fiqkit.errors import UserError
 from fiqkit.models.engine import Completion
 from fiqkit.records import Instance
+from fiqkit.roles.interfaces import UNKNOWN
 from fiqkit.taxonomy import CATEGORIES
 
-# What a policy says next, from the key (the instance), the environment it acts in, and its own random draws.
-Rule = Callable[[Instance, Environment, Random], dict[str, Any]]
+# What a policy says next, from the key (the instance), the dialogue so far, and its own random draws.
+Rule = Callable[[Instance, Dialogue, Random], dict[str, Any]]
 
 
 def _answer(response: str, confidence: int = 100) -> dict[str, Any]:
@@ -33,19 +34,19 @@ def _template(instance: Instance) -> dict[str, Any]:
 _GENERIC = {"en": "Could you tell me a little more about what you need?", "zh": "您能再具体说明一下您的需求吗？"}
 
 
-def default_reader(key: Instance, environment: Environment, draw: Random) -> dict[str, Any]:
+def default_reader(key: Instance, dialogue: Dialogue, draw: Random) -> dict[str, Any]:
     """Never asks, answers the default reading: accuracy 0, default-capture 1."""
     return _answer(key.default_answer)
 
 
-def intended_oracle(key: Instance, environment: Environment, draw: Random) -> dict[str, Any]:
+def intended_oracle(key: Instance, dialogue: Dialogue, draw: Random) -> dict[str, Any]:
     """Asks the primary category's question where it may, then answers the intended reading: accuracy 1."""
-    if "interact" in environment.allowed and environment.asked < max(1, environment.mode.min_asks):
+    if "interact" in dialogue.actions and (dialogue.owed or not dialogue.asked):
         return _template(key)
     return _answer(key.answer)
 
 
-def contrarian(key: Instance, environment: Environment, draw: Random) -> dict[str, Any]:
+def contrarian(key: Instance, dialogue: Dialogue, draw: Random) -> dict[str, Any]:
     """Never asks, answers whatever is not the default reading.
 
     It is as accurate as the oracle with an interaction rate of 0: accuracy alone does not show that it clarified.
@@ -53,19 +54,19 @@ def contrarian(key: Instance, environment: Environment, draw: Random) -> dict[st
     return _answer(key.answer)
 
 
-def random_reading(key: Instance, environment: Environment, draw: Random) -> dict[str, Any]:
+def random_reading(key: Instance, dialogue: Dialogue, draw: Random) -> dict[str, Any]:
     """Never asks, tosses a coin between the two readings: accuracy and default-capture one half each."""
     return _answer(draw.choice((key.answer, key.default_answer)), confidence=50)
 
 
-def always_asks(key: Instance, environment: Environment, draw: Random) -> dict[str, Any]:
+def always_asks(key: Instance, dialogue: Dialogue, draw: Random) -> dict[str, Any]:
     """Asks generic questions until none is left, then answers the default reading: asking alone resolves nothing."""
-    if "interact" in environment.allowed:
+    if "interact" in dialogue.actions:
         return {"action": "interact", "question": _GENERIC[key.language]}
     return _answer(key.default_answer)
 
 
-def never_commits(key: Instance, environment: Environment, draw: Random) -> dict[str, Any]:
+def never_commits(key: Instance, dialogue: Dialogue, draw: Random) -> dict[str, Any]:
     """Names both values and settles on neither: commitment 0."""
     both = {
         "en": f"It is either {key.answer} or {key.default_answer}, depending on the reading.",
@@ -74,12 +75,11 @@ def never_commits(key: Instance, environment: Environment, draw: Random) -> dict
     return _answer(both[key.language], confidence=0)
 
 
-def template_asker(key: Instance, environment: Environment, draw: Random) -> dict[str, Any]:
+def template_asker(key: Instance, dialogue: Dialogue, draw: Random) -> dict[str, Any]:
     """Asks the primary category's question; answers the intended reading if that settled it, else the default."""
-    if "interact" in environment.allowed and environment.asked == 0:
+    if "interact" in dialogue.actions and not dialogue.asked:
         return _template(key)
-    unsure = environment.prompts.reply("i_dont_know")
-    settled = environment.asked and unsure not in environment.turns[-1].observation
+    settled = dialogue.asked and dialogue.asked[-1][1] != UNKNOWN
     return _answer(key.answer if settled else key.default_answer)
 
 
@@ -112,9 +112,10 @@ class ReferenceAgent:
         self.seed = seed
         self._key = {instance.instance_id: instance for instance in instances}
 
-    def begin(self, instance_id: str) -> _ReferencePolicy:
+    def begin(self, instance_id: str, mode: str, sample: int = 0) -> _ReferencePolicy:
         """The policy for one episode."""
-        return _ReferencePolicy(POLICIES[self.name], self._key[instance_id], Random(f"{self.seed}:{instance_id}"))
+        draw = Random(f"{self.seed}:{instance_id}" + (f":{sample}" if sample else ""))
+        return _ReferencePolicy(POLICIES[self.name], self._key[instance_id], draw)
 
     def describe(self) -> Mapping[str, Any]:
         """The policy's name."""
@@ -127,5 +128,12 @@ class _ReferencePolicy:
     key: Instance
     draw: Random
 
-    async def act(self, environment: Environment) -> Completion:
-        return Completion(json.dumps(self.rule(self.key, environment, self.draw), ensure_ascii=False))
+    async def act(self, dialogue: Dialogue) -> Completion:
+        return Completion(json.dumps(self._said(dialogue), ensure_ascii=False))
+
+    def _said(self, dialogue: Dialogue) -> dict[str, Any]:
+        if dialogue.actions == ("state",):
+            return {"action": "state", "state": dict.fromkeys(dialogue.unknown, "as asked")}
+        if dialogue.actions == ("confidence",):
+            return {"action": "confidence", "confidence": self.rule(self.key, dialogue, self.draw).get("confidence")}
+        return self.rule(self.key, dialogue, self.draw)

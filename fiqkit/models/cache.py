@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -55,6 +55,12 @@ class CachedEngine:
         with self._file:
             self._file.execute("INSERT OR REPLACE INTO completions VALUES (?, ?, ?)", [key, self.name, record])
         return completion
+
+    def forget(self, requests: Iterable[Request]) -> None:
+        """Drop completions that proved useless, so that asking again asks the engine."""
+        keys = [(completion_key(self._identity, request),) for request in requests]
+        with self._file:
+            self._file.executemany("DELETE FROM completions WHERE key = ?", keys)
 
     async def count_tokens(self, messages: Sequence[Message]) -> int:
         """As the engine counts them."""

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fiqkit.agent.environment import Environment, World
+from fiqkit.agent.environment import Environment
 from fiqkit.agent.modes import mode as mode_of
 from fiqkit.agent.policy import EngineAgent
+from fiqkit.agent.world import World
 from fiqkit.errors import UserError
 from fiqkit.models.engine import Completion, Engine, Request, Sampling
 from fiqkit.probe.capture import decoder_of
@@ -27,6 +28,7 @@ from fiqkit.probe.folds import Floats, company_weights
 from fiqkit.probe.ridge import auroc
 from fiqkit.probe.study import Study
 from fiqkit.records import Instance, Turn
+from fiqkit.roles.assess import Assessor
 from fiqkit.roles.judge.rules import RulesJudge
 from fiqkit.roles.simulator.rules import RulesSimulator
 
@@ -168,7 +170,7 @@ async def first_turns(instances: Sequence[Instance], mode: str, engine: Engine) 
     async def one(instance: Instance) -> Turn:
         environment = Environment(instance, mode_of(mode), world)
         await environment.begin()
-        await environment.step(await agent.begin(instance.instance_id).act(environment))
+        await environment.step(await agent.begin(instance.instance_id, mode).act(environment.dialogue()))
         return environment.turns[0]
 
     return list(await asyncio.gather(*(one(instance) for instance in instances)))
@@ -208,13 +210,13 @@ async def _rows(
 
 async def _measured(instances: Sequence[Instance], turns: Sequence[Turn]) -> Floats:
     """For each item whether its first action was valid, was a question, and was one on a true category, (items, 3)."""
-    judge = RulesJudge()
+    assess = Assessor(judge=RulesJudge())
     found = np.zeros((len(turns), 3))
     for row, instance, turn in zip(found, instances, turns, strict=True):
         row[0] = turn.action != "invalid" and turn.refused is None
         row[1] = row[0] and turn.action == "interact"
         if row[1]:
-            touched = (await judge.classify(turn.content["question"])).touched
+            touched = (await assess.classify(turn.content["question"])).touched
             row[2] = bool(set(touched) & set(instance.categories))
     return found
 

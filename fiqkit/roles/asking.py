@@ -9,6 +9,7 @@ from pathlib import Path
 from string import Template
 from typing import Any, TypeVar
 
+from fiqkit.models.cache import CachedEngine
 from fiqkit.models.constraints.structured import answer_part, breach
 from fiqkit.models.engine import Completion, Engine, Message, Request, Sampling, Usage
 from fiqkit.roles.draws import seed_of
@@ -52,11 +53,13 @@ class Asker:
         *,
         schema: Mapping[str, Any] | None = None,
         choices: tuple[str, ...] | None = None,
+        draw: str = "",
     ) -> T:
         """What `read` makes of the reply. `system` and `question` fill in the role's two prompt files.
 
-        The draw is seeded by the run's seed and the prompt, so that it does not depend on what else is in flight. A
-        reply that `read` or the constraint refuses is asked for once more, with the fault named.
+        The draw is seeded by the run's seed and the prompt, so that it does not depend on what else is in flight;
+        `draw` tells repeated draws of one prompt apart. A reply that `read` or the constraint refuses is asked for once
+        more, with the fault named; where that is refused too, no cache keeps either.
 
         Raises:
             NoVerdict: the second reply was refused too.
@@ -66,10 +69,11 @@ class Asker:
             {"role": "system", "content": prompt(language, self._role, **system)},
             {"role": "user", "content": prompt(language, f"{self._role}_ask", **question)},
         ]
-        fault = ""
+        fault, sent = "", []
         for _ in range(_ATTEMPTS):
-            wanted = Request(messages=messages, sampling=self._sampling(messages), schema=schema, choices=choices)
-            reply = await self.engine.complete(wanted if self.engine.can.structured else _unconstrained(wanted))
+            wanted = Request(messages=messages, sampling=self._sampling(messages, draw), schema=schema, choices=choices)
+            sent.append(wanted if self.engine.can.structured else _unconstrained(wanted))
+            reply = await self.engine.complete(sent[-1])
             self.usage.add(reply)
             try:
                 return read(_usable(wanted, reply))
@@ -82,10 +86,12 @@ class Asker:
                 {"role": "assistant", "content": reply.text[:500]},
                 {"role": "user", "content": again},
             ]
+        if isinstance(self.engine, CachedEngine):
+            self.engine.forget(sent)
         raise NoVerdict(f"{self.engine.name} gave no usable reply: {fault}")
 
-    def _sampling(self, messages: list[Message]) -> Sampling:
-        seed = seed_of(self._seed, *(message["content"] for message in messages))
+    def _sampling(self, messages: list[Message], draw: str) -> Sampling:
+        seed = seed_of(self._seed, *(message["content"] for message in messages), *filter(None, [draw]))
         return Sampling(max_tokens=_MAX_TOKENS, temperature=self._temperature, seed=seed)
 
     def describe(self) -> Mapping[str, Any]:

@@ -18,13 +18,18 @@ REPLIES = (YES, NO, UNKNOWN)
 
 @dataclass(frozen=True, slots=True)
 class UserView:
-    """What the simulated user knows: Q, C and the two readings. It has no answer, so it cannot give one away."""
+    """What the simulated user knows: Q, C and the two readings. It has no answer, so it cannot give one away.
+
+    Attributes:
+        draw: tells repeated draws of one user apart; empty for the first.
+    """
 
     question: str
     context: str
     intended: Interpretation
     default: Interpretation
     language: str
+    draw: str = ""
 
     @classmethod
     def of(cls, instance: Instance) -> UserView:
@@ -58,7 +63,7 @@ class Simulator(Protocol):
         """One of `REPLIES` (a free-form simulator: a sentence).
 
         Raises:
-            fiqkit.models.engine.EngineError: no reply could be had; the episode ends as engine_error.
+            Exception: no reply could be had; the episode ends as engine_error, whatever the type.
         """
         ...
 

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from fiqkit.agent.environment import Budget, World
 from fiqkit.agent.modes import Mode, mode
+from fiqkit.agent.world import OWN_AND_SPANS, Budget, World, spans_by_orbit
 from fiqkit.bench_data import INDEX, INSTANCES
 from fiqkit.datasets import dataset_hash, read_instances, read_passages
 from fiqkit.errors import UserError
@@ -94,9 +94,10 @@ async def evaluate(settings: Settings, watch: Watch = Watch()) -> Result:
     Raises:
         UserError: bad input anywhere, before the first episode; a store that can no longer be written.
     """
-    modes = [mode(name) for name in dict.fromkeys(settings.lineup.modes)]
+    modes = list(dict.fromkeys(map(mode, settings.lineup.modes)))
+    everything = read_instances(settings.instances or INSTANCES)
     instances = select(
-        read_instances(settings.instances or INSTANCES),
+        everything,
         limit=settings.limit,
         sample=settings.sample,
         stratify=settings.stratify,
@@ -114,19 +115,21 @@ async def evaluate(settings: Settings, watch: Watch = Watch()) -> Result:
     searcher = Searcher(index, settings.lineup.k) if index else None
     try:
         agents = cast.agents(instances)
-        assessor = Assessor(cast.grader(), cast.judge())
+        grader, judge = cast.grader(), cast.judge()
+        assessor = Assessor(grader, judge)
         world = World(
             simulator=cast.simulator(),
             search=searcher,
             own_passage=_own_passage(index) if index else None,
             budget=Budget(settings.lineup.turns, settings.lineup.questions),
+            orbits=spans_by_orbit(everything),
             result_tokens=settings.lineup.result_tokens,
             seed=settings.seed,
         )
         players: dict[str, Simulator | Grader | Judge] = {
             "simulator": world.simulator,
-            "grader": assessor.grader,
-            "judge": assessor.judge,
+            "grader": grader,
+            "judge": judge,
         }
         described = manifest(
             _comparable(settings, instances),
@@ -184,7 +187,7 @@ def _open_index(settings: Settings, modes: list[Mode], instances: list[Instance]
         )
     passages = read_passages(settings.passages) if settings.passages else None
     index = Index.open(folder, passages=passages)
-    if any(m.own_passage for m in modes):
+    if any(m.retrieval == OWN_AND_SPANS for m in modes):
         for instance in instances:
             index.passage(instance.passage_id or instance.instance_id)
     return index

@@ -14,9 +14,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 
-from fiqkit.agent.environment import Environment, World
+from fiqkit.agent.environment import Environment
 from fiqkit.agent.modes import Mode
 from fiqkit.agent.policy import Agent, play
+from fiqkit.agent.world import World
 from fiqkit.records import Episode, Instance, Verdict
 from fiqkit.store.store import Store
 

@@ -7,10 +7,10 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from fiqkit import roles, values
+from fiqkit import values
 from fiqkit.metrics.agreement import agreement, confusion, macro_f1
 from fiqkit.metrics.scored import Scored
-from fiqkit.records import AnswerVerdict, Ending, Episode, Instance, QuestionVerdict, Verdict
+from fiqkit.records import Ending, Episode, Instance, Verdict
 from fiqkit.roles.assess import Assessor
 from fiqkit.roles.interfaces import Grader, Judge
 from fiqkit.store.load import RECORDED, load_scored, verdict_givers
@@ -24,29 +24,12 @@ Assess = Callable[[Episode, Instance], Awaitable[Sequence[Verdict]]]
 
 async def regrade(store: Store, runs: Sequence[str], grader: Grader) -> int:
     """Grade every committed answer of some runs; returns how many."""
-    assessor = Assessor(grader, roles.open_judge("rules"))
-
-    async def grade(episode: Episode, instance: Instance) -> Sequence[Verdict]:
-        if episode.ending != Ending.ANSWERED:
-            return ()
-        verdict = await assessor.grade(instance, episode.answer, enumerates=episode.mode == "enumerate")
-        return (AnswerVerdict.of(grader.name, verdict),)
-
-    return await _add(store, runs, grade)
+    return await _add(store, runs, Assessor(grader))
 
 
 async def rejudge(store: Store, runs: Sequence[str], judge: Judge) -> int:
     """Judge every question of some runs; returns how many."""
-    assessor = Assessor(roles.open_grader("rules"), judge)
-
-    async def classify(episode: Episode, instance: Instance) -> Sequence[Verdict]:
-        return [
-            QuestionVerdict(judge.name, index, await assessor.classify(turn.content["question"]))
-            for index, turn in enumerate(episode.turns)
-            if turn.action == "interact" and turn.refused is None
-        ]
-
-    return await _add(store, runs, classify)
+    return await _add(store, runs, Assessor(judge=judge))
 
 
 async def _add(store: Store, runs: Sequence[str], assess: Assess) -> int:

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from fiqkit.agent.environment import Budget, Environment, World
+from fiqkit.agent.environment import Environment
 from fiqkit.agent.modes import MODE_NAMES, mode
 from fiqkit.agent.policy import EngineAgent, play
 from fiqkit.agent.reference import POLICIES, ReferenceAgent
+from fiqkit.agent.world import Budget, World
 from fiqkit.errors import UserError
 from fiqkit.models.engine import Completion, ContextOverflow, EngineError, Request
 from fiqkit.models.scripted import ScriptedEngine

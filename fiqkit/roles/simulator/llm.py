@@ -35,7 +35,8 @@ class LlmSimulator:
         """
         known = {"question": view.question, "context": view.context}
         try:
-            return await self._asker.ask(view.language, known, {"asked": question}, read_reply, choices=REPLIES)
+            asked = {"asked": question}
+            return await self._asker.ask(view.language, known, asked, read_reply, choices=REPLIES, draw=view.draw)
         except NoVerdict as fault:
             raise EngineError(f"simulator: {fault}") from fault
         except EngineError as fault:

@@ -68,7 +68,7 @@ class NoisySimulator:
     async def reply(self, question: str, view: UserView) -> str:
         """One of `REPLIES`."""
         true = reply_to(question, view)
-        draw = random.Random(seed_of(self.seed, view.question, view.context, question))
+        draw = random.Random(seed_of(self.seed, view.question, view.context, question, *filter(None, [view.draw])))
         if draw.random() >= self.rate:
             return true
         return draw.choice([reply for reply in REPLIES if reply != true])
