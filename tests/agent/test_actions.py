@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fiqkit.agent.actions import ACTIONS, Action, ParseFault, parse, schema, split_reasoning
+from fiqkit.agent.actions import (
+    ACTIONS,
+    Action,
+    ParseFault,
+    parse,
+    parse_confidence,
+    schema,
+    split_reasoning,
+)
 
 ANSWER = '{"action": "answer", "response": "$46.75B", "confidence": 80}'
 
@@ -68,6 +76,8 @@ def test_reads_the_action_that_is_meant(text: str, expected: Action) -> None:
         ('[{"action": "search", "query": "q"}]', "no JSON action"),
         ('{"action": "answer", "response": "cut', "no JSON action"),
         ("{" * 100_000, "no JSON action"),
+        ('{"action": "state", "state": "known"}', "an object"),
+        ('{"action": "state", "state": {}}', "an object"),
     ],
 )
 def test_says_why_there_is_no_action(text: str, fault: str) -> None:
@@ -92,9 +102,12 @@ def test_reasoning_is_split_off_before_anything_is_executed(text: str, expected:
     assert split_reasoning(text) == expected
 
 
-@given(st.text(), st.sampled_from(ACTIONS), st.text(min_size=1).filter(str.strip))
+FIELD = {"search": "query", "interact": "question", "answer": "response"}
+
+
+@given(st.text(), st.sampled_from(sorted(FIELD)), st.text(min_size=1).filter(str.strip))
 def test_an_action_survives_any_reasoning_before_it(thought: str, name: str, value: str) -> None:
-    field = {"search": "query", "interact": "question", "answer": "response"}[name]
+    field = FIELD[name]
     reply = json.dumps({"action": name, field: value}, ensure_ascii=False)
     _, rest, cut = split_reasoning(f"<think>{thought}</think>\n{reply}")
     if "<" not in value:  # a value that itself opens or closes a think block is the model's own undoing
@@ -122,3 +135,25 @@ def test_the_schema_admits_what_the_parser_reads_and_bounds_every_string() -> No
         {"action": "answer"},
     ):
         assert not validator.is_valid(bad)
+
+
+def test_a_state_is_texts_and_what_is_empty_is_unknown() -> None:
+    said = parse('{"action": "state", "state": {"entity": "group", "period": null, "metric": " ", "basis": 2023}}')
+    assert said.content == {"state": {"entity": "group", "period": "unknown", "metric": "unknown", "basis": "2023"}}
+
+
+@pytest.mark.parametrize(
+    ("text", "stated"),
+    [
+        ('{"action": "confidence", "confidence": 80}', 80.0),
+        ('{"confidence": "55%"}', 55.0),
+        ("90", 90.0),
+        (" 12.5 % ", 12.5),
+        ("about ninety", None),
+        ("900", None),
+        ('{"action": "answer", "response": "$1"}', None),
+        ("", None),
+    ],
+)
+def test_a_confidence_is_read_from_an_action_or_a_bare_number(text: str, stated: float | None) -> None:
+    assert parse_confidence(text) == stated
