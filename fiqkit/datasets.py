@@ -200,22 +200,24 @@ def _canonical(instance: Instance) -> bytes:
 def read_passages(path: Path) -> list[Passage]:
     """Read passages from JSONL: this kit's own format, or the release's (`passage_text`, `filing_type`, `filing_date`).
 
-    Rows that share an id are merged. Construction fields such as `candidate_answer` are dropped, so that
+    A row that repeats another is taken once; two different passages under one id are an error, since an instance or a
+    stored run that names the id could mean either. Construction fields such as `candidate_answer` are dropped, so that
     they can never be indexed. A filing date before the period's end cannot be right and becomes None.
 
     Raises:
         UserError: names the file, the line and the field of the first fault.
     """
-    merged: dict[str, Passage] = {}
+    found: dict[str, tuple[int, Passage]] = {}
     for number, row in read_jsonl(path):
         passage = parse_passage(row, f"{path}:{number}")
-        before = merged.get(passage.passage_id)
-        if before and passage.text not in before.text:
-            passage = Passage(**{**_passage_dict(before), "text": f"{before.text}\n{passage.text}"})
-        elif before:
-            passage = before
-        merged[passage.passage_id] = passage
-    return list(merged.values())
+        first, other = found.setdefault(passage.passage_id, (number, passage))
+        if passage != other:
+            what = next(f.name for f in fields(Passage) if getattr(passage, f.name) != getattr(other, f.name))
+            raise UserError(
+                f"{path}:{number}: passage_id {passage.passage_id!r:.80} already stands in line {first} with another "
+                f"{what}; give each passage an id of its own"
+            )
+    return [passage for _, passage in found.values()]
 
 
 def parse_passage(row: Mapping[str, Any], where: str) -> Passage:

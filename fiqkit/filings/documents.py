@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from lxml import etree
 
 from fiqkit.errors import UserError
 from fiqkit.filings import text as text_of
-from fiqkit.filings.fact import Reading
+from fiqkit.filings.fact import Reading, iso_date_or_none
 from fiqkit.filings.inline import NAMESPACES, read_inline
 from fiqkit.filings.instance import is_instance, read_instance
 from fiqkit.filings.xbrl import Origin, parse_xml, to_rows
@@ -33,7 +34,7 @@ def read_filing(data: bytes, path: Path, reading: Reading) -> None:
         UserError: the file is damaged, or neither XBRL nor HTML.
     """
     roots, origin = read_facts(data, path, reading)
-    _passages(roots, origin, path, reading)
+    _passages(roots, origin, path, sha256(data).hexdigest(), reading)
 
 
 def read_facts(data: bytes, path: Path, reading: Reading) -> tuple[list[Any], Origin]:
@@ -67,7 +68,7 @@ def _kind(body: bytes) -> str:
     return "html" if _MARKUP.search(head) else "other"
 
 
-def _passages(roots: list[Any], origin: Origin, path: Path, reading: Reading) -> None:
+def _passages(roots: list[Any], origin: Origin, path: Path, source: str, reading: Reading) -> None:
     """The documents' text, headed by what the cover page says of company, form and period."""
     cover: dict[str, str] = {}
     for fact in reading.texts:
@@ -77,7 +78,12 @@ def _passages(roots: list[Any], origin: Origin, path: Path, reading: Reading) ->
         origin, name=cover.get("EntityRegistrantName") or origin.name, form=cover.get("DocumentType") or origin.form
     )
     reading.passages += text_of.text_passages(
-        roots, origin, _stem(path), period=cover.get("DocumentPeriodEndDate"), ticker=cover.get("TradingSymbol")
+        roots,
+        origin,
+        _stem(path),
+        source,
+        period=iso_date_or_none(cover.get("DocumentPeriodEndDate")),
+        ticker=cover.get("TradingSymbol"),
     )
 
 

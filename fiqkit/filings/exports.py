@@ -17,6 +17,7 @@ from fiqkit.errors import UserError
 from fiqkit.filings import cells
 from fiqkit.filings.damage import reason
 from fiqkit.filings.fact import Fact, Reading, TextFact, dims_json, exact, finest
+from fiqkit.filings.measures import is_share
 
 
 class NotOurs(UserError):
@@ -42,7 +43,6 @@ _NUMBERING = re.compile(
 )
 _PRIOR = re.compile(r"^prior_year_|[-_]?(去年|上年)同期(数|值)?(?=$|调整)|上年同期")
 _VINTAGE = re.compile(r"[-_(（\[\s]*(调整前|调整后|重述前|重述后|更正前|更正后)[)）\]]?")
-_PERCENT = re.compile(r"增长|增减|净资产收益率|毛利率|净利率|利润率|资产负债率|_yoy$|_qoq$|roe")
 _RATIO = re.compile(r"(?<!汇)率|比例|比$|倍数")
 _PER_SHARE = re.compile(r"每股|eps|per_share")
 _DAYS = re.compile(r"天数|周期$")
@@ -150,13 +150,13 @@ def _item(heading: str, scale: int = 0) -> _Item:
     name, own, kind = cells.heading_unit(heading)
     vintage = _VINTAGE.search(name)
     name = _VINTAGE.sub("", name)
-    prior = _PRIOR.search(name) is not None and not _PERCENT.search(name)
+    prior = _PRIOR.search(name) is not None and not is_share(name)
     name = _clean(_PRIOR.sub("", name) if prior else name)
     group, _, part = name.partition("-")
     if part:  # 业绩快报: "营业收入-营业收入", "营业收入-同比增长"
         name = part if part == group else group + part
     low = name.lower()
-    percent = kind in ("%", "％") or (not kind and _PERCENT.search(low) is not None)
+    percent = kind in ("%", "％") or (not kind and is_share(name))
     return _Item(name, own or scale, _unit(low, kind), percent, prior, vintage[1] if vintage else None)
 
 
@@ -168,7 +168,7 @@ def _unit(name: str, kind: str) -> str:
         ("pure", kind in ("%", "％", "倍", "次")),
         ("CNY/shares", kind == "元/股" or _PER_SHARE.search(name)),
         ("D", kind == "天" or _DAYS.search(name)),
-        ("pure", _PERCENT.search(name) or (_RATIO.search(name) and kind != "元")),
+        ("pure", not kind and (is_share(name) or _RATIO.search(name))),
     ):
         if matches:
             return unit

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal, InvalidOperation
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from fiqkit.records import Passage
 
@@ -116,6 +116,14 @@ def iso_date(text: str) -> str:
     return date.fromisoformat(text).isoformat()
 
 
+def iso_date_or_none(text: str | None) -> str | None:
+    """A date as YYYY-MM-DD; None where the text is none."""
+    try:
+        return iso_date(text) if text else None
+    except ValueError:
+        return None
+
+
 def exact(number: Decimal) -> Number:
     """A decimal as the int that it is, or the nearest float; what SQLite cannot hold as an integer becomes a float.
 
@@ -160,7 +168,16 @@ def precision(decimals: str | None) -> int:
         return -_EXACT
 
 
-def _agree(one: Fact, other: Fact) -> bool:
+class Stated(Protocol):
+    """A value as it is stated, exact to its decimals."""
+
+    @property
+    def value(self) -> Number: ...  # noqa: D102
+    @property
+    def decimals(self) -> str | None: ...  # noqa: D102
+
+
+def agree(one: Stated, other: Stated) -> bool:
     """Whether two values can be the same figure at different precision."""
     if one.value == other.value:
         return True
@@ -180,7 +197,7 @@ def finest(facts: Iterable[Fact]) -> tuple[list[Fact], int]:
             (fact.concept, fact.dims, fact.end, fact.start, fact.unit, fact.entity, fact.accession, fact.filed), []
         )
         for place, row in enumerate(rows):
-            if _agree(row, fact):
+            if agree(row, fact):
                 finer = fact if precision(fact.decimals) > precision(row.decimals) else row
                 rows[place] = finer._replace(copies=row.copies + fact.copies)
                 break

@@ -16,6 +16,7 @@ from fiqkit.errors import UserError
 from fiqkit.filings.damage import reason
 from fiqkit.filings.exports import NotOurs
 from fiqkit.filings.fact import Reading
+from fiqkit.filings.identity import passage_id
 from fiqkit.filings.text import Block, pack
 from fiqkit.records import Passage
 
@@ -59,9 +60,9 @@ def _entries(data: bytes, path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]
 
 
 def _add(passage: Passage, question: str, value: Any, reading: Reading) -> None:
-    known = reading.candidates.setdefault(passage.passage_id, [])
-    if not known and all(p.passage_id != passage.passage_id for p in reading.passages[-50:]):
+    if passage.passage_id not in reading.candidates:
         reading.passages.append(passage)
+    known = reading.candidates.setdefault(passage.passage_id, [])
     if value not in (None, ""):
         known.append({"question": _tidy(str(question)), "value": _tidy(str(value))})
 
@@ -69,10 +70,11 @@ def _add(passage: Passage, question: str, value: Any, reading: Reading) -> None:
 def _financebench(entry: Mapping[str, Any], reading: Reading) -> None:
     form = re.search(r"_(10K|10Q|8K|EARNINGS|Annual)", entry["doc_name"])
     for evidence in entry["evidence"]:
-        text = evidence.get("evidence_text_full_page") or evidence["evidence_text"]
+        text = _tidy(evidence.get("evidence_text_full_page") or evidence["evidence_text"])
+        place = f"{evidence.get('doc_name') or entry['doc_name']}:p{evidence.get('evidence_page_num')}"
         passage = Passage(
-            passage_id=_tidy(f"{evidence.get('doc_name') or entry['doc_name']}:p{evidence.get('evidence_page_num')}"),
-            text=_tidy(text),
+            passage_id=passage_id(_tidy(place), entry["company"], text),
+            text=text,
             company=_tidy(entry["company"]),
             form=form[1].replace("10", "10-").replace("8K", "8-K") if form else None,
             source="financebench",
@@ -84,7 +86,8 @@ def _tatqa(entry: Mapping[str, Any], reading: Reading) -> None:
     rows = [" | ".join(cell.strip() for cell in row if cell.strip()) for row in entry["table"]["table"]]
     paragraphs = [p["text"] for p in sorted(entry["paragraphs"], key=lambda p: p["order"])]
     text = _tidy("\n".join([*rows, *paragraphs]))
-    passage = Passage(passage_id=_tidy(f"tatqa:{entry['table']['uid']}"), text=text, source="tatqa")
+    place = _tidy(f"tatqa:{entry['table']['uid']}")
+    passage = Passage(passage_id=passage_id(place, text), text=text, source="tatqa")
     for question in entry["questions"]:
         answer = question["answer"]
         value = "; ".join(map(str, answer)) if isinstance(answer, list) else str(answer)

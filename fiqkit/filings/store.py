@@ -21,7 +21,7 @@ from fiqkit.filings.fact import Reading
 from fiqkit.filings.kinds import Part
 from fiqkit.records import Passage
 
-_VERSION = 1  # of the tables below; a store of another version is refused
+_VERSION = 2  # of what is below; a store of version 1 is brought up by `_VIEW`, any other is refused
 
 _SCHEMA = """
 CREATE TABLE files (
@@ -99,17 +99,41 @@ CREATE TABLE fiscal_periods (
     end TEXT NOT NULL,
     facts INTEGER NOT NULL       -- how many facts attest it
 );
--- Per fact, every version by filing date. A filing that two sources hold counts once, at its finest.
+"""
+
+_VIEW = """
+-- Per fact, every version in the order of what is known of its filing: the filing date, else the period it reports on
+-- or the year in its accession number, whichever is later. Versions whose order is not known share a number; one of
+-- which nothing is known has none. A filing that two sources hold counts once, at its finest; values of one filing that
+-- contradict each other are all there, with a remark.
 CREATE VIEW versions AS
-SELECT *, row_number() OVER (PARTITION BY entity, concept, unit, dims, start, end ORDER BY filed, accession) AS version,
-    count(*) OVER (PARTITION BY entity, concept, unit, dims, start, end) AS versions
-FROM (
+WITH stated AS (  -- each value of a filing once, at its finest
     SELECT f.entity, f.concept, f.unit, f.dims, f.start, f.end, f.name, f.value, f.decimals, f.form, f.accession,
-        coalesce(f.filed, g.filed) AS filed, f.source,
+        coalesce(f.filed, g.filed) AS filed, f.source, f.rowid AS place,
+        coalesce(f.accession, f.file || ' ' || coalesce(f.filed, '')) AS filing,
+        coalesce(f.filed, g.filed, max(coalesce(g.period, ''), coalesce(
+            iif(substr(f.accession, 12, 2) > '50', '19', '20') || substr(f.accession, 12, 2), ''))) AS known,
+        coalesce(f.form, g.form, '') LIKE '%/A' AS amends,
         max(CASE f.decimals WHEN 'INF' THEN 99 ELSE cast(coalesce(f.decimals, -99) AS INTEGER) END) AS fineness
     FROM facts f LEFT JOIN filings g USING (accession)
-    GROUP BY f.entity, f.concept, f.unit, f.dims, f.start, f.end, coalesce(f.accession, f.file || ' ' || f.value)
-);
+    GROUP BY f.entity, f.concept, f.unit, f.dims, f.start, f.end, filing, f.value
+), beside AS (
+    SELECT *, first_value(value) OVER finest AS best, first_value(step) OVER finest AS best_step
+    FROM (SELECT *, iif(abs(fineness) < 99, cast('1e' || -fineness AS REAL), 0) AS step FROM stated)
+    WINDOW finest AS (PARTITION BY entity, concept, unit, dims, start, end, filing ORDER BY fineness DESC, place)
+), apart AS (  -- without those that are but a rounding of the finest
+    SELECT *, max(value <> best) OVER (PARTITION BY entity, concept, unit, dims, start, end, filing) AS contradicted
+    FROM beside
+    WHERE value = best OR abs(value - best) > 0.5000001 * (step + best_step)
+)
+SELECT entity, concept, unit, dims, start, end, name, value, decimals, form, accession, filed, source,
+    CASE WHEN known > '' OR max(known) OVER same = ''
+        THEN dense_rank() OVER (same ORDER BY known = '', known, amends) END AS version,
+    dense_rank() OVER (same ORDER BY known, amends) + dense_rank() OVER (same ORDER BY known DESC, amends DESC) - 1
+        AS versions,
+    CASE WHEN contradicted THEN 'the filing states another value too' END AS remark
+FROM apart
+WINDOW same AS (PARTITION BY entity, concept, unit, dims, start, end);
 """
 
 # Built after the first load, when a whole index is cheaper than an entry a row.
@@ -159,7 +183,9 @@ class FactStore:
     def _check_version(self, create: bool) -> None:
         version = self.conn.execute("PRAGMA user_version").fetchone()[0]
         if version == 0 and create and not self.db.table_names():
-            self.conn.executescript(f"BEGIN;{_SCHEMA}PRAGMA user_version={_VERSION};COMMIT;")
+            self.conn.executescript(f"BEGIN;{_SCHEMA}{_VIEW}PRAGMA user_version={_VERSION};COMMIT;")
+        elif version == 1 and "facts" in self.db.table_names():
+            self.conn.executescript(f"BEGIN;DROP VIEW versions;{_VIEW}PRAGMA user_version={_VERSION};COMMIT;")
         elif version != _VERSION or "facts" not in self.db.table_names():
             raise UserError(f"{self.path}: not a fact store of this version of fiqkit; name another file")
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from lxml import etree
 
+from fiqkit.filings.identity import passage_id
 from fiqkit.filings.xbrl import Origin
 from fiqkit.records import Passage
 
@@ -146,13 +147,25 @@ def _emit(table: _Table) -> Iterator[tuple[str, bool]]:
 
 
 def text_passages(
-    roots: Iterable[Any], origin: Origin, stem: str, *, period: str | None = None, ticker: str | None = None
+    roots: Iterable[Any],
+    origin: Origin,
+    stem: str,
+    source: str,
+    *,
+    period: str | None = None,
+    ticker: str | None = None,
 ) -> Iterator[Passage]:
-    """Passages of a filing: a section's paragraphs up to `WORDS` words, and each table under the line before it."""
+    """Passages of a filing: a section's paragraphs up to `WORDS` words, and each table under the line before it.
+
+    Args:
+        stem: the file's name without its endings.
+        source: hash of the file's bytes, by which files of one name are kept apart.
+    """
+    place = stem if origin.accession is None or origin.accession in stem else f"{origin.accession}:{stem}"
     texts = (text for root in roots for text in pack(blocks(root)))
     for number, text in enumerate(texts, 1):
         yield Passage(
-            passage_id=f"{origin.accession or stem}:{number:04d}",
+            passage_id=passage_id(f"{place}:{number:04d}", source, text),
             text=text,
             company=origin.name,
             ticker=ticker,

@@ -16,7 +16,7 @@ from lxml import etree
 
 from fiqkit.errors import UserError
 from fiqkit.filings.damage import reason
-from fiqkit.filings.fact import Fact, Filing, Number, Reading, TextFact, dims_json, finest, iso_date
+from fiqkit.filings.fact import Fact, Filing, Number, Reading, TextFact, dims_json, finest, iso_date, iso_date_or_none
 
 XBRLI = "{http://www.xbrl.org/2003/instance}"
 CONTEXT, UNIT = f"{XBRLI}context", f"{XBRLI}unit"
@@ -215,7 +215,7 @@ def to_rows(document: Document, origin: Origin, source: str, reading: Reading) -
     reading.texts += _text_rows(document, name, tail, reading)
     if origin.accession:
         filer = next((row.entity for row in kept), origin.entity)
-        period = cover.get("DocumentPeriodEndDate")
+        period = iso_date_or_none(cover.get("DocumentPeriodEndDate"))
         reading.filings.append(Filing(origin.accession, filer, name, form, period, origin.filed))
 
 

@@ -32,7 +32,7 @@ def build(
     """Index passages into a folder that `Index.open` reads.
 
     Args:
-        passages: what to index; ids must differ (`read_passages` merges those that do not).
+        passages: what to index; ids must differ.
         out_dir: folder of the index; an index in it is replaced.
         built: passages from `missing_passages`, indexed beside the others; whoever opens the index with the passages
             that it was built from need not build these again.

@@ -190,10 +190,11 @@ def test_versions_by_filing_date_across_sources(tmp_path: Path) -> None:
     found = rows(
         out,
         "SELECT start, value, version, versions, filed, decimals FROM versions WHERE entity='12345' AND dims='{}' "
-        "AND concept='us-gaap:Revenues' ORDER BY end, version",
+        "AND concept='us-gaap:Revenues' ORDER BY end, version, source",
     )
     assert found == [
         ("2022-01-01", 1100000000, 1, 2, "2023-02-01", None),
+        ("2022-01-01", 1090000000, 2, 2, "2024-02-01", None),  # as companyfacts has it of the same filing
         ("2022-01-01", 1100000000, 2, 2, "2024-02-01", "-6"),
         ("2023-01-01", 1234000000, 1, 1, "2024-02-01", "-6"),
     ]

@@ -157,7 +157,7 @@ def test_a_submission_of_several_documents_shares_its_contexts() -> None:
     )
     fact = read(header + wrapped, Path("submission.txt")).facts[0]
     passages = read(header + wrapped, Path("submission.txt")).passages
-    assert [p.passage_id[-4:] for p in passages] == ["0001", "0002"]
+    assert [p.passage_id[:-13] for p in passages] == [f"0000012345-24-000009:submission:000{n}" for n in (1, 2)]
     assert (fact.value, fact.accession, fact.filed, fact.form) == (
         5000000,
         "0000012345-24-000009",
@@ -218,3 +218,30 @@ def test_passages_have_section_table_and_provenance() -> None:
         "2023-12-31",
     )
     assert len({p.passage_id for p in passages}) == 3
+
+
+def test_files_of_one_name_and_one_text_keep_ids_of_their_own() -> None:
+    """A folder a company, and in each a filing that begins with the same words."""
+    page = "<html><body><p>We make things.</p><p>{}</p></body></html>"
+    ids = [
+        p.passage_id
+        for place in ("AAA", "BBB")
+        for p in read(page.format(place).encode(), Path(place) / "10-K_2024.htm").passages
+    ]
+    assert len(set(ids)) == len(ids) and all(i.startswith("10-K_2024:0001:") for i in ids)
+
+
+def test_documents_of_one_filing_as_files_of_their_own_keep_ids_of_their_own() -> None:
+    folder = Path("0000012345-24-000009")
+    found = [
+        read(FILING, folder / "main.htm"),
+        read(FILING.replace(b"1.2 billion", b"1.3 billion"), folder / "ex99.htm"),
+    ]
+    ids = [passage.passage_id for reading in found for passage in reading.passages]
+    assert len(set(ids)) == len(ids) == 6
+    assert ids[0].startswith("0000012345-24-000009:main:0001:")
+
+
+def test_an_id_stays_while_its_document_does() -> None:
+    first, again = (read(FILING, folder / PATH.name).passages for folder in (Path("a"), Path("b")))
+    assert first == again

@@ -269,3 +269,19 @@ def test_a_bad_passages_file_is_one_line_that_names_the_place(tmp_path: Path, ro
     path.write_text(row + "\n", encoding="utf-8")
     with pytest.raises(UserError, match=message):
         build(read_passages(path), tmp_path / "i", embedder_name="none")
+
+
+def test_two_passages_under_one_id_are_refused_and_a_repeated_one_is_taken_once(tmp_path: Path) -> None:
+    from fiqkit.datasets import read_passages
+
+    path = tmp_path / "p.jsonl"
+    row = '{"passage_id": "a:0001", "text": "Alpha sold 10.", "company": "Alpha", "candidate_answer": "%d"}'
+    path.write_text(f"{row % 1}\n{row % 2}\n", encoding="utf-8")
+    assert [(p.passage_id, p.text) for p in read_passages(path)] == [("a:0001", "Alpha sold 10.")]
+    for field, other in (
+        ("text", row.replace("Alpha sold", "Beta sold")),
+        ("company", row.replace('y": "Alpha', 'y": "Beta')),
+    ):
+        path.write_text(f"{row}\n{other}\n", encoding="utf-8")
+        with pytest.raises(UserError, match=rf"p.jsonl:2: .*'a:0001' already stands in line 1 with another {field}; "):
+            read_passages(path)
