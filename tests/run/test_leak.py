@@ -1,38 +1,64 @@
 """No message that the environment or a role authored holds C, A or A_d, but where a passage or the mode grants it."""
 
 import asyncio
-from collections.abc import Iterator
+import gc
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fiqkit import values
+from fiqkit.agent.dialogue import Dialogue
 from fiqkit.agent.environment import Environment
 from fiqkit.agent.modes import MODE_NAMES, Mode, mode
-from fiqkit.agent.policy import play
+from fiqkit.agent.policy import EngineAgent, play
 from fiqkit.agent.prompts import Prompts
 from fiqkit.agent.reference import ReferenceAgent
 from fiqkit.agent.world import World
 from fiqkit.bench_data import INSTANCES
 from fiqkit.datasets import read_instances
-from fiqkit.records import Instance
-from fiqkit.roles import open_simulator
+from fiqkit.models.engine import Completion
+from fiqkit.models.scripted import ScriptedEngine
+from fiqkit.records import Ending, Episode, Instance, Interpretation
+from fiqkit.roles import SIMULATORS, open_simulator
+from fiqkit.roles.interfaces import Simulator, UserView
+from fiqkit.roles.simulator.llm import LlmSimulator
 
+Make = Callable[..., Instance]
 MODES = [mode(name.replace("-N", "-2")) for name in MODE_NAMES]
+OPEN_QUESTIONS = {
+    "en": "Which scope, period and definition do you mean?",
+    "zh": "您指的是哪个口径、哪个期间、哪种定义？",
+}
 
 
 async def _nothing_found(query: str, language: str) -> list[str]:
     return []
 
 
-def authored(instance: Instance, rules: Mode) -> Iterator[str]:
+def talkative(instance: Instance) -> Simulator:
+    """A model as the user that states both values whatever it is asked."""
+    return LlmSimulator(ScriptedEngine([f"No. It is {instance.answer}, not {instance.default_answer}."]))
+
+
+def simulators(instance: Instance) -> dict[str, Simulator]:
+    """Every kind there is; those that need a model get one that gives everything away."""
+    kinds = {kind: open_simulator(kind) for kind, (_, _, takes) in SIMULATORS.items() if "engine" not in takes}
+    return kinds | {"llm": talkative(instance)}
+
+
+def authored(instance: Instance, rules: Mode, user: Simulator) -> Iterator[str]:
     """What the agent was told in an episode; the search finds nothing, so that no passage is among it."""
-    environment = Environment(instance, rules, World(open_simulator("rules"), _nothing_found))
-    asyncio.run(play(ReferenceAgent("template-asker", [instance]), environment))
-    system, *rest = environment.messages
-    # The system message is the same for every instance of a language, so it can give none away.
-    assert system["content"] == Prompts.of(instance.language).system(rules)
-    return (message["content"] for message in rest if message["role"] != "assistant")
+    question = OPEN_QUESTIONS[instance.language]
+    asks = [f'{{"action": "interact", "question": "{question}"}}', '{"action": "answer", "response": "x"}']
+    for agent in (ReferenceAgent("template-asker", [instance]), EngineAgent("m", ScriptedEngine(asks))):
+        environment = Environment(instance, rules, World(user, _nothing_found))
+        asyncio.run(play(agent, environment))
+        system, *rest = environment.messages
+        # The system message is the same for every instance of a language, so it can give none away.
+        assert system["content"] == Prompts.of(instance.language).system(rules)
+        yield from (message["content"] for message in rest if message["role"] != "assistant")
 
 
 def states(text: str, gold: str) -> bool:
@@ -41,23 +67,138 @@ def states(text: str, gold: str) -> bool:
     return any(values.same(found, value) for found in values.find(text))
 
 
-def check(instances: list[Instance]) -> None:
+def check(instances: list[Instance], kinds: tuple[str, ...]) -> None:
     for rules in MODES:
         if rules.retrieval:
             continue
         for instance in instances:
-            for text in authored(instance, rules):
-                where = (instance.instance_id, rules.name, text)
-                assert "context" in rules.gives or instance.context not in text, where
-                assert "spans" in rules.gives or not states(text, instance.answer), where
-                assert "spans" in rules.gives or not states(text, instance.default_answer), where
+            for kind, user in simulators(instance).items():
+                for text in authored(instance, rules, user) if kind in kinds else ():
+                    where = (instance.instance_id, rules.name, kind, text)
+                    assert "context" in rules.gives or instance.context not in text or kind == "free-form", where
+                    assert "spans" in rules.gives or not states(text, instance.answer), where
+                    assert "spans" in rules.gives or not states(text, instance.default_answer), where
 
 
 def test_nothing_leaks_on_the_bundled_set() -> None:
-    check(read_instances(INSTANCES))
+    everything = read_instances(INSTANCES)
+    check(everything, ("rules",))
+    check(everything[::7], tuple(SIMULATORS))
 
 
 @pytest.mark.slow
 @pytest.mark.conformance
 def test_nothing_leaks_on_the_released_set(shared_data: Path) -> None:
-    check(read_instances(shared_data / "fininteract" / "fininteract_v1.jsonl"))
+    check(read_instances(shared_data / "fininteract" / "fininteract_v1.jsonl"), tuple(SIMULATORS))
+
+
+# --- a user that gives a value away ---------------------------------------------------------------------------------
+
+
+class Says:
+    """A user that replies with the texts given, one after the other, the last for ever."""
+
+    name = "says"
+
+    def __init__(self, *replies: str) -> None:
+        self.replies = list(replies)
+        self.draws: list[str] = []
+
+    async def reply(self, question: str, view: UserView) -> str:
+        self.draws.append(view.draw)
+        return self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+
+    def describe(self) -> dict[str, Any]:
+        return {}
+
+
+def asked(instance: Instance, user: Simulator, name: str = "interact", sample: int = 0) -> tuple[Episode, str]:
+    replies = ['{"action": "interact", "question": "Which one?"}', '{"action": "answer", "response": "x"}']
+    environment = Environment(instance, mode(name), World(user, _nothing_found), sample)
+    episode = asyncio.run(play(EngineAgent("m", ScriptedEngine(replies)), environment))
+    return episode, "\n".join(message["content"] for message in environment.messages)
+
+
+NOTATIONS = ("$46.75B", "about 46.8 billion", "46,750 (in millions)", "US$(46.75) bn", "467.5亿美元", "-46,750,000,000")
+DEFAULTS = ("62.87 billion", "62,871 million dollars", "628.7亿")
+
+
+@pytest.mark.parametrize("value", NOTATIONS + DEFAULTS)
+def test_a_reply_with_a_value_is_dropped_and_asked_for_once_more(make_instance: Make, value: str) -> None:
+    user = Says(f"The one that is {value}.", "The consolidated one.")
+    episode, seen = asked(make_instance(), user)
+    assert episode.ending == Ending.ANSWERED
+    assert value not in seen
+    assert "The consolidated one." in seen
+    assert len(user.draws) == len(set(user.draws)) == 2  # the second try must not repeat the draw of the first
+
+
+@pytest.mark.parametrize("value", NOTATIONS + DEFAULTS)
+@pytest.mark.parametrize("name", ["interact", "template-oracle"])
+def test_a_user_who_insists_on_the_value_is_an_engine_error(make_instance: Make, value: str, name: str) -> None:
+    episode, seen = asked(make_instance(), Says(f"It is {value}."), name)
+    assert episode.ending == Ending.ENGINE_ERROR
+    assert "gold value" in (episode.error or "")
+    assert value not in f"{seen}{episode}"
+
+
+def test_a_year_or_another_value_is_no_leak(make_instance: Make) -> None:
+    for reply in ("Fiscal year 2023, please.", "Not the $12 million one.", "是2023年度的。"):
+        episode, seen = asked(make_instance(), Says(reply))
+        assert episode.ending == Ending.ANSWERED
+        assert reply in seen
+
+
+def test_samples_are_other_draws_and_the_first_is_the_usual_one(make_instance: Make) -> None:
+    draws = []
+    for sample in (0, 1, 2):
+        user = Says("yes")
+        asked(make_instance(), user, sample=sample)
+        draws += user.draws
+    assert draws[0] == ""
+    assert len(set(draws)) == 3
+
+
+# --- what a policy can reach ----------------------------------------------------------------------------------------
+
+
+def reachable(thing: object) -> Iterator[object]:
+    """Every object that can be had from another by following references, code and types left out."""
+    seen, queue = set(), [thing]
+    while queue:
+        current = queue.pop()
+        if id(current) in seen or isinstance(current, type) or callable(current):
+            continue
+        seen.add(id(current))
+        yield current
+        queue += gc.get_referents(current)
+
+
+@pytest.mark.parametrize("rules", MODES, ids=lambda rules: rules.name)
+def test_a_policy_cannot_reach_the_instance(make_instance: Make, rules: Mode) -> None:
+    instance = make_instance()
+    found: list[object] = []
+
+    class Snoops:
+        name = "snoops"
+
+        def begin(self, instance_id: str, mode: str, sample: int = 0) -> "Snoops":
+            return self
+
+        def describe(self) -> dict[str, Any]:
+            return {}
+
+        async def act(self, dialogue: Dialogue) -> Completion:
+            found.extend(reachable(dialogue))
+            return Completion('{"action": "answer", "response": "x"}')
+
+    world = World(open_simulator("rules"), _nothing_found, own_passage=lambda _: None)  # type: ignore[arg-type,return-value]
+    asyncio.run(play(Snoops(), Environment(instance, rules, world)))
+    assert any(isinstance(thing, Dialogue) for thing in found)
+    forbidden = (Instance, Interpretation, Environment, World, UserView)
+    assert [thing for thing in found if isinstance(thing, forbidden)] == []
+    if not rules.gives:
+        texts = "\n".join(thing for thing in found if isinstance(thing, str))
+        assert instance.answer not in texts
+        assert instance.default_answer not in texts
+        assert instance.context not in texts
