@@ -17,7 +17,7 @@ from typing import Any
 
 from fiqkit.errors import UserError
 from fiqkit.models.cards.weights import fingerprint
-from fiqkit.models.engine import Capabilities, Completion, Engine, Message, Request
+from fiqkit.models.engine import Capabilities, Completion, Engine, Request
 
 _VERSION = 1  # of the table and the key
 _SPEED_ONLY = ("parallel", "threads", "batch", "pool", "deterministic", "max_num_seqs", "gpu_memory_utilization")
@@ -28,6 +28,7 @@ class CachedEngine:
     """An engine that asks another one only for what is not in its file.
 
     Attributes:
+        behind: the engine that is asked. Measurements (the start-up probe, the flip rate) go to it, never to the file.
         hits, misses: requests answered from the file, and by the engine behind.
 
     Raises:
@@ -35,21 +36,43 @@ class CachedEngine:
     """
 
     def __init__(self, engine: Engine, path: Path) -> None:
-        self.name, self.context = engine.name, engine.context
-        self.can: Capabilities = engine.can
+        self.name = engine.name
+        self.behind = engine
         self.hits = self.misses = 0
-        self._engine, self._path = engine, path
-        self._identity = {key: value for key, value in engine.describe().items() if key not in _SPEED_ONLY}
+        self._path = path
+        self._identity: Mapping[str, Any] | None = None  # known once the engine is ready
         self._file = _open(path)
+
+    @property
+    def context(self) -> int:
+        """The engine's."""
+        return self.behind.context
+
+    @property
+    def can(self) -> Capabilities:
+        """What the engine can do."""
+        return self.behind.can
+
+    @can.setter
+    def can(self, found: Capabilities) -> None:
+        self.behind.can = found
+
+    async def ready(self) -> Sequence[str]:
+        """Make the engine ready, and take its identity for the keys only then."""
+        lines = await self.behind.ready()
+        self._identity = {key: value for key, value in self.behind.describe().items() if key not in _SPEED_ONLY}
+        return lines
 
     async def complete(self, request: Request) -> Completion:
         """The remembered completion, its time set to 0; otherwise the engine's, remembered."""
-        key = completion_key(self._identity, request)
+        if self._identity is None:
+            await self.ready()
+        key = completion_key(self._identity or {}, request)
         row = self._file.execute("SELECT completion FROM completions WHERE key = ?", [key]).fetchone()
         if row:
             self.hits += 1
             return replace(_read(row[0]), seconds=0.0, queued=0.0)
-        completion = await self._engine.complete(request)
+        completion = await self.behind.complete(request)
         self.misses += 1
         record = json.dumps(asdict(completion), ensure_ascii=False)
         with self._file:
@@ -58,22 +81,23 @@ class CachedEngine:
 
     def forget(self, requests: Iterable[Request]) -> None:
         """Drop completions that proved useless, so that asking again asks the engine."""
-        keys = [(completion_key(self._identity, request),) for request in requests]
+        keys = [(completion_key(self._identity or {}, request),) for request in requests]
         with self._file:
             self._file.executemany("DELETE FROM completions WHERE key = ?", keys)
-
-    async def count_tokens(self, messages: Sequence[Message]) -> int:
-        """As the engine counts them."""
-        return await self._engine.count_tokens(messages)
 
     async def close(self) -> None:
         """Close the file and the engine. Safe to call twice."""
         self._file.close()
-        await self._engine.close()
+        await self.behind.close()
 
     def describe(self) -> Mapping[str, Any]:
         """What the engine says, and that a cache stood before it."""
-        return {**self._engine.describe(), "cache": str(self._path)}
+        return {**self.behind.describe(), "cache": str(self._path)}
+
+
+def uncached(engine: Engine) -> Engine:
+    """The engine itself, where a cache stands before it."""
+    return engine.behind if isinstance(engine, CachedEngine) else engine
 
 
 def completion_key(identity: Mapping[str, Any], request: Request) -> str:

@@ -26,14 +26,13 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One prompt. Exactly one of `messages` and `prompt_ids` is set; at most one of the three constraints.
+    """One prompt. Exactly one of `messages` and `prompt_ids` is set; at most one of the two constraints.
 
     Attributes:
         messages: a chat, to which the engine applies the model's template once.
         prompt_ids: token ids, sent as they are.
         schema: a JSON schema that the output must satisfy (bound every string: small models ramble).
         choices: the output must be one of these strings.
-        grammar: a GBNF grammar that the output must satisfy.
         adapter: path of a LoRA adapter to apply.
         thinking: ask a reasoning model to think (True), not to (False), or leave its template's default (None).
         logprobs: return the log probability of each output token where the engine can.
@@ -44,7 +43,6 @@ class Request:
     sampling: Sampling = Sampling()
     schema: Mapping[str, Any] | None = None
     choices: tuple[str, ...] | None = None
-    grammar: str | None = None
     adapter: str | None = None
     thinking: bool | None = None
     logprobs: bool = False
@@ -79,7 +77,6 @@ class Capabilities:
     """What an engine can do. `parallel` is how many requests it can work on at once."""
 
     structured: bool = False
-    grammar: bool = False
     logprobs: bool = False
     token_ids: bool = False
     adapters: bool = False
@@ -96,11 +93,29 @@ class ContextOverflow(EngineError):
 
 
 class Engine(Protocol):
-    """A loaded model that completes requests. Cancelling the awaiting task cancels the request."""
+    """A loaded model that completes requests. Cancelling the awaiting task cancels the request.
+
+    What it is and can is known once `ready` has returned: a server must be asked first.
+    """
 
     name: str
-    context: int  # tokens that prompt and reply may hold together, for one request
     can: Capabilities
+
+    @property
+    def context(self) -> int:
+        """Tokens that prompt and reply may hold together, for one request."""
+        ...
+
+    async def ready(self) -> Sequence[str]:
+        """Ask whatever must be asked before `context`, `can` and `describe` hold. Safe to call twice.
+
+        Returns:
+            Lines that whoever starts a run should see, such as the window of a server that cuts prompts.
+
+        Raises:
+            UserError: a server that is not there or cannot be the right one.
+        """
+        ...
 
     async def complete(self, request: Request) -> Completion:
         """Complete one request.
@@ -109,10 +124,6 @@ class Engine(Protocol):
             ContextOverflow: the prompt does not fit; nothing was cut.
             EngineError: the engine failed for good, its own retries included.
         """
-        ...
-
-    async def count_tokens(self, messages: Sequence[Message]) -> int:
-        """Number of prompt tokens of a chat with the template applied; an upper estimate where it cannot be known."""
         ...
 
     async def close(self) -> None:

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from fiqkit.models.engine import Capabilities, Completion, Message, Request
+from fiqkit.models.engine import Capabilities, Completion, Request
 
 
 class ScriptedEngine:
@@ -26,7 +26,7 @@ class ScriptedEngine:
     ) -> None:
         self.name = name
         self.context = context
-        self.can = Capabilities(structured=True, grammar=True, deterministic=True, parallel=1024)
+        self.can = Capabilities(structured=True, deterministic=True, parallel=1024)
         self.requests: list[Request] = []
         self._seconds = seconds
         turns = itertools.cycle(reply) if not callable(reply) else None
@@ -38,12 +38,12 @@ class ScriptedEngine:
             await asyncio.sleep(self._seconds)
         self.requests.append(request)
         text = self._reply(request)
-        prompt = await self.count_tokens(request.messages or ())
+        prompt = sum(len(message["content"].split()) for message in request.messages or ())
         return Completion(text=text, prompt_tokens=prompt, output_tokens=len(text.split()), seconds=self._seconds)
 
-    async def count_tokens(self, messages: Sequence[Message]) -> int:
-        """Words of the chat."""
-        return sum(len(message["content"].split()) for message in messages)
+    async def ready(self) -> Sequence[str]:
+        """Nothing to ask."""
+        return ()
 
     async def close(self) -> None:
         """Nothing to free."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from contextvars import ContextVar
+from datetime import UTC, date, datetime, time
 from typing import Any, NoReturn
 
 from jinja2 import TemplateError, TemplateSyntaxError, nodes
@@ -18,6 +19,10 @@ from fiqkit.models.cards.cards import Card
 from fiqkit.models.engine import Message
 
 SWITCH = "enable_thinking"  # the variable by which templates of hybrid reasoning models turn thinking on and off
+
+# The day that templates write into prompts: that of the run's start, so that a run resumed on the next day has the same
+# prompts. Set once by whoever runs; today where nobody does.
+RUN_DATE: ContextVar[date | None] = ContextVar("RUN_DATE", default=None)
 
 
 class _GenerationMarks(Extension):
@@ -50,7 +55,7 @@ class ChatTemplate:
         )
         environment.filters["tojson"] = _tojson
         environment.globals["raise_exception"] = _refuse
-        environment.globals["strftime_now"] = lambda form: datetime.now().strftime(form)
+        environment.globals["strftime_now"] = lambda form: datetime.combine(_today(), time()).strftime(form)
         try:
             self._compiled = environment.from_string(source)
         except TemplateSyntaxError as error:
@@ -60,6 +65,17 @@ class ChatTemplate:
     def sha256(self) -> str:
         """Digest of the template's source, for the manifest and the completion cache."""
         return hashlib.sha256(self.source.encode()).hexdigest()
+
+    @classmethod
+    def of_tokenizer(cls, name: str, tokenizer: Any) -> ChatTemplate:
+        """The default template of a transformers tokenizer."""
+        source = tokenizer.chat_template
+        return cls(name, source.get("default") if isinstance(source, dict) else source, tokenizer.special_tokens_map)
+
+    @property
+    def date(self) -> str | None:
+        """The day that its prompts name, as YYYY-MM-DD; None where they name none."""
+        return _today().isoformat() if "strftime_now" in self.source else None
 
     @property
     def switchable(self) -> bool:
@@ -93,6 +109,10 @@ def check_thinking(card: Card, thinking: bool | None, switchable: bool) -> None:
     if thinking != able:
         state = "always thinks" if able else "cannot think"
         raise UserError(f"{card.name}: thinking {'on' if thinking else 'off'} was asked of a model that {state}")
+
+
+def _today() -> date:
+    return RUN_DATE.get() or datetime.now(UTC).date()
 
 
 def _tojson(value: Any, ensure_ascii: bool = False, indent: int | None = None, **options: Any) -> str:

@@ -149,7 +149,7 @@ class BegunReply:
     def __init__(self, engine: TransformersEngine, tokenizer: Any) -> None:
         self._engine, self._tokenizer = engine, tokenizer
         self.name, self.context, self.can = engine.name, engine.context, engine.can
-        self.count_tokens, self.close, self.describe = engine.count_tokens, engine.close, engine.describe
+        self.ready, self.close, self.describe = engine.ready, engine.close, engine.describe
 
     async def complete(self, request: Request) -> Completion:
         """Complete a chat's request; see `fiqkit.models.engine.Engine`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from fiqkit.errors import UserError
 from fiqkit.index import Index
 from fiqkit.index.service import Searcher
 from fiqkit.metrics.table import main_rows
+from fiqkit.models.template import RUN_DATE
 from fiqkit.records import Instance
 from fiqkit.roles.assess import Assessor
 from fiqkit.roles.interfaces import Grader, Judge, Simulator
@@ -113,7 +114,10 @@ async def evaluate(settings: Settings, watch: Watch = Watch()) -> Result:
     plan.check()
     store = Store(settings.store, create=True)
     searcher = Searcher(index, settings.lineup.k) if index else None
+    RUN_DATE.set(_date(store, settings))
     try:
+        for line in await cast.open():
+            watch.said(line)
         agents = cast.agents(instances)
         grader, judge = cast.grader(), cast.judge()
         assessor = Assessor(grader, judge)
@@ -137,7 +141,7 @@ async def evaluate(settings: Settings, watch: Watch = Watch()) -> Result:
             {role: player.describe() for role, player in players.items()},
             asdict(index.manifest) if index else None,
         )
-        probed = {"probe": await cast.probe(agents)}
+        probed = {"probe": await cast.probe(agents), "date": str(RUN_DATE.get())}
         if settings.check_determinism:
             probed["flip_rate"] = await cast.flip_rates(agents, instances)
         run = _begin(store, settings, instances, described)
@@ -208,6 +212,15 @@ def _comparable(settings: Settings, instances: list[Instance]) -> dict[str, Any]
         "instances": len(instances),
         "engine": dict(settings.engine or {}),
     }
+
+
+def _date(store: Store, settings: Settings) -> date:
+    """The day that prompts may name: today, or that of the run which is resumed."""
+    if settings.resume and store.runs():
+        before = store.resolve(settings.resume)["manifest"].get("date")
+        if before:
+            return date.fromisoformat(before)
+    return datetime.now(UTC).date()
 
 
 def _begin(store: Store, settings: Settings, instances: list[Instance], described: Mapping[str, Any]) -> str:

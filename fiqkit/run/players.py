@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +14,13 @@ from fiqkit.agent.policy import Agent, EngineAgent
 from fiqkit.agent.reference import POLICIES, ReferenceAgent
 from fiqkit.errors import UserError
 from fiqkit.models import open_engine
-from fiqkit.models.cache import CachedEngine
+from fiqkit.models.cache import CachedEngine, uncached
 from fiqkit.models.cards.cards import Card, find_card
 from fiqkit.models.cards.memory import Plan, plan
 from fiqkit.models.checks.determinism import flip_rate
 from fiqkit.models.checks.startup import startup_probe
 from fiqkit.models.engine import Engine, Request, Sampling
+from fiqkit.models.opening import off_loop
 from fiqkit.records import Instance
 from fiqkit.roles.interfaces import Grader, Judge, Simulator
 from fiqkit.run.lineup import Lineup, load, override
@@ -56,7 +59,7 @@ def choose_lineup(name: str | None, options: Mapping[str, Any], cards: Path | No
 
 @dataclass(slots=True)
 class Cast:
-    """Opens the models of a line-up and hands out its agents and roles. Use `close` when done.
+    """Opens the models of a line-up and hands out its agents and roles: `open` first, `close` when done.
 
     Models with equal weights are opened once, so that an agent and a grader on one model share its memory.
     """
@@ -119,7 +122,7 @@ class Cast:
         if name in POLICIES:
             return [ReferenceAgent(name, instances, self.seed)]
         card = find_card(name, self.cards)
-        engine = self._open(card)
+        engine = self._engines[_weights_of(card)]
         sampling = Sampling(max_tokens=self.lineup.max_tokens, temperature=self.lineup.temperature)
         if not self.lineup.thinking:
             return [EngineAgent(card.name, engine, sampling, None, self.seed)]
@@ -127,6 +130,21 @@ class Cast:
             EngineAgent(f"{card.name}{THINKING}" if on == "on" else card.name, engine, sampling, on == "on", self.seed)
             for on in self.lineup.thinking
         ]
+
+    async def open(self) -> list[str]:
+        """Load every model, or ask the server that has it, off the event loop; lines worth showing.
+
+        Raises:
+            UserError: a model that cannot be opened, a server that is not there.
+        """
+        lines: list[str] = []
+        for card in (card for cards in self.members().values() for card in cards):
+            key = _weights_of(card)
+            if key not in self._engines:
+                engine = await off_loop(partial(open_engine, card, cards=self.cards, **self._settings()), _dispose)
+                self._engines[key] = CachedEngine(engine, self.cache) if self.cache else engine
+                lines += await self._engines[key].ready()
+        return lines
 
     def simulator(self) -> Simulator:
         """Who plays the user."""
@@ -142,14 +160,7 @@ class Cast:
 
     def _played(self, role: str) -> tuple[str, Engine | None]:
         kind, card = played_by(role, getattr(self.lineup, role))
-        return kind, self._open(find_card(card, self.cards)) if card else None
-
-    def _open(self, card: Card) -> Engine:
-        key = (card.engine, card.weights, card.model)
-        if key not in self._engines:
-            engine = open_engine(card, cards=self.cards, **self._settings())
-            self._engines[key] = CachedEngine(engine, self.cache) if self.cache else engine
-        return self._engines[key]
+        return kind, self._engines[_weights_of(find_card(card, self.cards))] if card else None
 
     def _settings(self) -> dict[str, Any]:
         context = {"context": self.lineup.context} if self.lineup.context else {}
@@ -169,7 +180,9 @@ class Cast:
                 modes[id(agent.engine)][1].append(agent.thinking)
         return {
             engine.name: await startup_probe(
-                engine, tuple(wanted) or (None,), ("schema",) if engine.can.structured and True not in wanted else ()
+                uncached(engine),
+                tuple(wanted) or (None,),
+                ("schema",) if engine.can.structured and True not in wanted else (),
             )
             for engine, wanted in modes.values()
         }
@@ -186,7 +199,7 @@ class Cast:
                     )
                     for i in instances[:_FLIP_REQUESTS]
                 ]
-                rates[agent.name] = await flip_rate(agent.engine, requests)
+                rates[agent.name] = await flip_rate(uncached(agent.engine), requests)
         return rates
 
     def usage(self, store: Store, run: str, roles: Mapping[str, Any], before: Sequence[Row]) -> list[Row]:
@@ -217,3 +230,13 @@ class Cast:
         for engine in self._engines.values():
             await engine.close()
         self._engines.clear()
+
+
+def _weights_of(card: Card) -> tuple[str, str, str]:
+    """What makes two cards one model."""
+    return card.engine, card.weights, card.model
+
+
+def _dispose(engine: Engine) -> None:
+    """Close an engine that nobody waited for, on the thread that opened it."""
+    asyncio.run(engine.close())

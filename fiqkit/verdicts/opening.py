@@ -38,6 +38,7 @@ def with_role(
         try:
             card = played_by(role, name)[1]
             _refuse(role, name, under_test, (card, f"{card}{THINKING}"))
+            await cast.open()
             player = getattr(cast, role)()
             _refuse(role, name, under_test, cast.hashes())
             return await work(player)

@@ -34,7 +34,6 @@ CHANGES = {
     "other schema": replace(REQUEST, schema={"type": "string", "maxLength": 3}),
     "choices": replace(REQUEST, choices=("a", "b")),
     "order of choices": replace(REQUEST, choices=("b", "a")),
-    "grammar": replace(REQUEST, grammar='root ::= "a"'),
     "adapter": replace(REQUEST, adapter="one"),
     "other adapter": replace(REQUEST, adapter="two"),
     "thinking on": replace(REQUEST, thinking=True),

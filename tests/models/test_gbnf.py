@@ -3,11 +3,11 @@
 import re
 
 import pytest
+from gbnf import matches
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fiqkit.errors import UserError
-from fiqkit.models.constraints.gbnf import matches
 
 JSON = r"""
 root   ::= object

@@ -17,10 +17,9 @@ from fiqkit.models import open_engine
 from fiqkit.models.cards.cards import Card
 from fiqkit.models.checks.determinism import flip_rate
 from fiqkit.models.checks.startup import startup_probe
-from fiqkit.models.constraints.gbnf import matches
 from fiqkit.models.constraints.structured import breach
 from fiqkit.models.engine import Completion, ContextOverflow, EngineError, Request, Sampling
-from fiqkit.models.served.dialects import DIALECTS, choice_grammar
+from fiqkit.models.served.dialects import DIALECTS
 from fiqkit.models.served.faults import Fault, Patience
 from fiqkit.models.served.openai import OpenAIEngine, estimate_tokens, read_reply
 
@@ -180,7 +179,6 @@ def test_probe_finds_a_server_that_ignores_constraints() -> None:
             found = await startup_probe(engine, [None], need=())
             assert found["thinking=default"]["plain"] == "ok"
             assert "none of the choices" in found["thinking=default"]["choices"]
-            assert "cannot enforce a grammar" in found["thinking=default"]["grammar"]
             await engine.close()
 
     asyncio.run(scenario())
@@ -387,8 +385,6 @@ SCHEMA = {"type": "object", "properties": {"a": {"type": "string", "maxLength": 
         ({"choices": ("yes", "no")}, " no\n", None),
         ({"choices": ("yes", "no")}, "No", "none of the choices"),
         ({"choices": ("yes", "no")}, "no.", "none of the choices"),
-        ({"grammar": 'root ::= [0-9]+ "%"'}, "12%", None),
-        ({"grammar": 'root ::= [0-9]+ "%"'}, "12", "not in the grammar"),
         ({}, "anything", None),
     ],
 )
@@ -401,7 +397,6 @@ def test_breaches(constraint: dict, text: str, wrong: str | None) -> None:
     ("constraint", "line"),
     [
         ({"schema": {"type": "no such"}}, "not a JSON schema"),
-        ({"grammar": "root ::= ("}, "grammar"),
         ({"choices": ("a", "")}, "choices must be non-empty"),
     ],
 )
@@ -409,13 +404,6 @@ def test_constraints_that_are_none_are_refused_before_anything_is_sent(constrain
     engine = open_engine(card("http://127.0.0.1:9/v1"))
     with pytest.raises(UserError, match=line):
         asyncio.run(engine.complete(Request(messages=ASK.messages, **constraint)))
-
-
-@given(st.lists(st.text(min_size=1, max_size=8).filter(lambda text: text == text.strip()), min_size=1, max_size=4))
-def test_choice_grammar_derives_the_choices(choices: list[str]) -> None:
-    grammar = choice_grammar(tuple(choices))
-    assert all(matches(grammar, choice) for choice in choices)
-    assert not matches(grammar, "".join(choices) + "!")
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def test_prompt_is_the_template_once(engine: TransformersEngine) -> None:
     completion = run(engine.complete(ask("Hi")))
     assert bytes(engine._tokenizer.decode(completion.prompt_ids), "utf-8") == b"<s>user: Hi\nassistant:"
     assert completion.prompt_ids.count(1) == 1
-    assert run(engine.count_tokens([{"role": "user", "content": "Hi"}])) == completion.prompt_tokens == 20
+    assert completion.prompt_tokens == 20
     off = run(engine.complete(ask("Hi", thinking=False)))
     assert engine._tokenizer.decode(off.prompt_ids).endswith("assistant: <think></think>")
 

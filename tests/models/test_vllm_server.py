@@ -50,7 +50,7 @@ def test_child_serves(served: OpenAIEngine, runner: asyncio.Runner) -> None:
     assert "Paris" in completion.text
     assert served.context == CONTEXT
     assert len(completion.output_ids) == len(completion.logprobs) == completion.output_tokens
-    assert runner.run(served.count_tokens(request.messages)) == len(completion.prompt_ids) == completion.prompt_tokens
+    assert len(completion.prompt_ids) == completion.prompt_tokens
     described = served.describe()
     assert described["dialect"] == "vllm"
     assert described["first_ids"] == list(completion.prompt_ids[:8])
@@ -58,7 +58,7 @@ def test_child_serves(served: OpenAIEngine, runner: asyncio.Runner) -> None:
 
 
 def test_child_keeps_constraints(served: OpenAIEngine, runner: asyncio.Runner) -> None:
-    found = runner.run(startup_probe(served, need=("schema", "choices", "grammar")))
+    found = runner.run(startup_probe(served, need=("schema", "choices")))
     print("\nstart-up probe, child:", found)
     assert served.faults == {}
 

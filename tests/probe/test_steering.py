@@ -85,7 +85,7 @@ def test_a_reply_begins_as_every_action_does(checkpoint: Callable[[str], Path], 
     seen: list[Request] = []
 
     class Ending(Scripted):
-        count_tokens = close = describe = None
+        ready = close = describe = None
 
         async def complete(self, request: Request) -> Completion:
             seen.append(request)

@@ -25,7 +25,6 @@ _SCHEMA = {
 CONSTRAINTS: Mapping[str, Mapping[str, Any]] = {
     "schema": {"schema": _SCHEMA},
     "choices": {"choices": (_WORD, f"{_WORD}-b")},
-    "grammar": {"grammar": f'root ::= "{_WORD}" | "{_WORD}-b"'},
 }
 _ROOM = {True: 2048, None: 512, False: 64}  # tokens by thinking mode: a reasoning model thinks before the word
 
@@ -40,7 +39,7 @@ async def startup_probe(
         need: kinds of constraint without which the run cannot go on; the others are tried and reported.
 
     Returns:
-        {"thinking=on": {"plain": "ok", "schema": "ok", "choices": "ok", "grammar": why not, "reasoned": bool,
+        {"thinking=on": {"plain": "ok", "schema": "ok", "choices": why not, "reasoned": bool,
         "first_ids": the first token ids of the prompt, which show a doubled BOS}, …}
 
     Raises:

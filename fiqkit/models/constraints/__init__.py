@@ -1,1 +1,1 @@
-"""Constraints on what a model may write: JSON schemas, choices, grammars."""
+"""Constraints on what a model may write: JSON schemas and choices, and the grammars that hold to them."""

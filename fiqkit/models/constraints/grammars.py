@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import lru_cache
 
 from fiqkit.errors import UserError
-from fiqkit.models.constraints.gbnf import check
 from fiqkit.models.engine import Request
 
 AFTER_THINKING = "after-thinking"  # start symbol of a reply that follows a think block: white space may come first
 
 
 def request_grammar(request: Request) -> str | None:
-    """GBNF of the request's schema, choices or grammar; None where it sets no constraint.
+    """GBNF of the request's schema or choices; None where it sets no constraint.
 
     Raises:
-        UserError: a schema that cannot be turned into a grammar, an empty choice list, a malformed grammar.
+        UserError: a schema that cannot be turned into a grammar, an empty choice list.
     """
     if request.schema is not None:
         return _of_schema(json.dumps(request.schema))
     if request.choices is not None:
-        return _of_choices(request.choices)
-    if request.grammar is not None:
-        check(request.grammar)  # names the place of a mistake, which llama.cpp would only print
-        return request.grammar
+        return choices_grammar(request.choices)
     return None
 
 
@@ -44,12 +41,19 @@ def _of_schema(schema: str) -> str:
         raise UserError(f"this JSON schema cannot be turned into a grammar: {error or type(error).__name__}") from None
 
 
-def _of_choices(choices: tuple[str, ...]) -> str:
+def choices_grammar(choices: tuple[str, ...]) -> str:
+    """GBNF that derives these strings and no other.
+
+    Raises:
+        UserError: nothing to choose from, or an empty choice.
+    """
     if not choices or "" in choices:
         raise UserError("choices must be a list of strings that are not empty")
-    return "root ::= " + " | ".join(_literal(choice) for choice in choices)
+    return "root ::= " + " | ".join(f'"{_ESCAPED.sub(_escape, choice)}"' for choice in choices)
 
 
-def _literal(text: str) -> str:
-    escapes = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-    return '"' + "".join(escapes.get(char, char) for char in text) + '"'
+_ESCAPED = re.compile(r'[\x00-\x1f\x7f"\\]')
+
+
+def _escape(found: re.Match[str]) -> str:
+    return f"\\x{ord(found.group()):02x}"

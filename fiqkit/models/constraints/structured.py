@@ -9,7 +9,6 @@ from typing import Any
 import orjson
 
 from fiqkit.errors import UserError
-from fiqkit.models.constraints.gbnf import check, matches
 from fiqkit.models.engine import Request
 
 
@@ -17,14 +16,12 @@ def check_constraint(request: Request) -> None:
     """Refuse a constraint that no reply could be held against.
 
     Raises:
-        UserError: the schema is no JSON schema, the grammar no GBNF, or there is nothing to choose from.
+        UserError: the schema is no JSON schema, or there is nothing to choose from.
     """
     if request.schema is not None:
         _validator(request.schema)
     if request.choices is not None and not all(choice and choice == choice.strip() for choice in request.choices):
         raise UserError(f"choices must be non-empty texts without space around them, found {request.choices!r:.80}")
-    if request.grammar is not None:
-        check(request.grammar)
 
 
 def breach(request: Request, text: str) -> str | None:
@@ -37,8 +34,6 @@ def breach(request: Request, text: str) -> str | None:
         return f"none of the choices: {reply!r:.80}"
     if request.schema is not None:
         return _schema_breach(request, reply)
-    if request.grammar is not None and not (matches(request.grammar, text) or matches(request.grammar, reply)):
-        return f"not in the grammar: {reply!r:.80}"
     return None
 
 

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
-from fiqkit.models.engine import Completion, Sampling
-from fiqkit.models.local.pending import Pending
+from fiqkit.models.engine import Completion, EngineError, Sampling
+from fiqkit.models.local.threads import Threads
+from fiqkit.models.local.worker import Interrupted, Pending
+
+_GATHER_SECONDS = 0.005  # how long a batch waits for requests that arrive together; a step takes longer
 
 
 @dataclass(slots=True, eq=False)
@@ -25,6 +28,7 @@ class Job:
     Attributes:
         choices: token ids of the replies that are allowed, without an ending token; () for any.
         output, chances, text, finish: the reply as far as it goes; `finish` is empty until it is done.
+        settled, decoded: `text` is that of the first `decoded` tokens, whose text the tokens from `settled` on decide.
     """
 
     prompt: Sequence[int]
@@ -37,9 +41,14 @@ class Job:
     chances: list[float] = field(default_factory=list)
     text: str = ""
     finish: str = ""
+    settled: int = 0
+    decoded: int = 0
     random: torch.Generator | None = None
     submitted: float = field(default_factory=time.perf_counter)
     admitted: float = 0.0
+
+    def release(self) -> None:
+        """It holds nothing beside the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +58,110 @@ class Vocabulary:
     decode: Callable[[Sequence[int]], str]
     ends: frozenset[int]
     pad: int
+
+
+class HfBatch:
+    """The requests of one module, batch by batch; see `fiqkit.models.local.worker.Batch`."""
+
+    def __init__(self, model: Any, words: Vocabulary, parallel: int, threads: Threads | None) -> None:
+        self._model, self._words, self._parallel, self._threads = model, words, parallel, threads
+        self._adapters: dict[str, str] = {}  # path → name inside the peft model
+        self._waiting: list[Job] = []
+        self._running: list[Job] = []
+        self._interrupted = False
+
+    @property
+    def idle(self) -> bool:
+        """Nothing waits."""
+        return not self._waiting
+
+    def take(self, job: Job) -> None:
+        """Put a job in line; the first one waits a moment for company."""
+        if not self._waiting:
+            time.sleep(_GATHER_SECONDS)
+        self._waiting.append(job)
+
+    def step(self) -> None:
+        """Run one batch: what waits of one adapter, in order of arrival."""
+        waiting = [job for job in self._waiting if not job.pending.cancelled]
+        alike = [job for job in waiting if job.adapter == waiting[0].adapter]
+        self._running = alike[: self._parallel]
+        self._waiting = [job for job in waiting if job not in self._running]
+        if not self._running:
+            return
+        if self._threads:
+            torch.set_num_threads(self._threads.now())
+        try:
+            with evaluating(self._model), self._adapted(self._running[0].adapter), self._interruptible():
+                generate(self._model, self._running, self._words)
+        except Interrupted:
+            raise
+        except Exception as error:  # every request of the batch gets it; the next batch may do better
+            fault = _fault(error, len(self._running))
+            for job in self._running:
+                job.pending.settle(fault)
+        else:
+            # Only now, with the module's mode put back: its owner may go on as soon as the last reply is there.
+            for job in self._running:
+                if job.finish:
+                    job.pending.settle(completion_of(job))
+        self._running = []
+
+    def interrupt(self) -> None:
+        """End the batch before its next layer."""
+        self._interrupted = True
+
+    def give_up(self) -> list[Job]:
+        """All jobs that run or wait."""
+        return self._running + self._waiting
+
+    def free(self) -> None:
+        """Let go of the module; its owner may still have it."""
+        self._model = None
+
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        """With every layer asking first whether it is still wanted."""
+
+        def check(*_: Any) -> None:
+            if self._interrupted:
+                raise Interrupted
+
+        lists = [module for module in self._model.modules() if isinstance(module, torch.nn.ModuleList)]
+        layers = max(lists, key=len, default=[self._model])
+        hooks = [layer.register_forward_pre_hook(check) for layer in layers]
+        try:
+            yield
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    @contextmanager
+    def _adapted(self, path: str | None) -> Iterator[None]:
+        """With the adapter of that path active, or with none that this engine has loaded."""
+        if path is None:
+            with self._model.disable_adapter() if self._adapters else nullcontext():
+                yield
+            return
+        import peft
+
+        if path not in self._adapters:
+            name = f"adapter{len(self._adapters)}"
+            if self._adapters:
+                self._model.load_adapter(path, name)
+            else:
+                self._model = peft.PeftModel.from_pretrained(self._model, path, adapter_name=name)
+            self._adapters[path] = name
+        self._model.set_adapter(self._adapters[path])
+        yield
+
+
+def _fault(error: Exception, requests: int) -> EngineError:
+    if isinstance(error, torch.cuda.OutOfMemoryError):
+        return EngineError(f"the GPU has no memory for {requests} requests at once; lower `parallel`")
+    if isinstance(error, EngineError):
+        return error
+    return EngineError(f"transformers failed: {type(error).__name__}: {error}")
 
 
 @torch.no_grad()
@@ -137,19 +250,37 @@ def _selects(cache: Any) -> bool:
 
 def _advance(job: Job, logits: torch.Tensor, words: Vocabulary) -> None:
     """Draw one token of a job; logits of shape (vocabulary,), float32 on the CPU."""
+    if not torch.isfinite(logits.max()):
+        raise EngineError("the model computes no numbers (NaN or infinite logits); are its weights damaged?")
     token = _draw(job, logits, words.ends)
     job.output.append(token)
     if job.logprobs:
         job.chances.append(float(torch.log_softmax(logits, -1)[token]))
     ended = token in words.ends
-    job.text = words.decode(job.output[:-1] if ended else job.output)
-    cuts = [place for stop in job.sampling.stop if (place := job.text.find(stop)) >= 0]
-    if cuts:
-        job.text = job.text[: min(cuts)]
-    if ended or cuts or _chosen(job):
-        job.finish = "stop"
-    elif len(job.output) >= job.sampling.max_tokens:
-        job.finish = "length"
+    if ended or len(job.output) >= job.sampling.max_tokens or _chosen(job):
+        job.finish = "stop" if ended or _chosen(job) else "length"
+        job.text = words.decode(job.output[:-1] if ended else job.output)
+        before = 0
+    else:
+        before = len(job.text)
+        _extend(job, words)
+    if cuts := _stops(job, before):
+        job.text, job.finish = job.text[: min(cuts)], "stop"
+
+
+def _extend(job: Job, words: Vocabulary) -> None:
+    """Add what the last tokens have added to the text. A character may take several tokens, and the text of a token
+    may depend on the one before, so a few are decoded again each time; decoding all of them would be quadratic."""
+    known, more = (words.decode(job.output[job.settled : end]) for end in (job.decoded, None))
+    if len(more) > len(known) and not more.endswith("\ufffd"):
+        job.text += more[len(known) :]
+        job.settled, job.decoded = job.decoded, len(job.output)
+
+
+def _stops(job: Job, before: int) -> list[int]:
+    """Where stop strings begin that the text from `before` on completed."""
+    found = (job.text.find(stop, max(0, before - len(stop) + 1)) for stop in job.sampling.stop)
+    return [place for place in found if place >= 0]
 
 
 def _chosen(job: Job) -> bool:

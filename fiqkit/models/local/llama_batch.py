@@ -1,4 +1,4 @@
-"""Continuous batching on one llama.cpp context: one thread owns it, requests join and leave between two steps.
+"""Continuous batching on one llama.cpp context: requests join and leave between two steps.
 
 A finished sequence keeps its cells, so that a dialogue that is only added to computes its tail, and a prompt that
 begins like another one shares that one's cells. What is kept is dropped when room is needed, least recently used first.
@@ -7,8 +7,6 @@ begins like another one shares that one's cells. What is kept is dropped when ro
 from __future__ import annotations
 
 import itertools
-import queue
-import threading
 import time
 from bisect import bisect
 from collections import deque
@@ -19,7 +17,8 @@ import numpy as np
 
 from fiqkit.models.engine import Completion, EngineError, Sampling
 from fiqkit.models.local.llama_native import Context, Model, Sampler
-from fiqkit.models.local.pending import Pending
+from fiqkit.models.local.threads import Threads
+from fiqkit.models.local.worker import Pending
 
 _MARK = b"</think>"
 _WORTH_WAITING = 64  # tokens of a common prefix from which a job waits for the one that is computing it
@@ -30,7 +29,7 @@ class Job:
     """One request on its way: what it asks, what it has, and who waits for it.
 
     Attributes:
-        thinks: the constraint begins only after the think block that the model writes first.
+        thinks: it is still in the think block that the model writes first; the constraint begins after it.
     """
 
     prompt: Sequence[int]
@@ -40,7 +39,7 @@ class Job:
     thinks: bool = False
     logprobs: bool = False
     output: list[int] = field(default_factory=list)
-    text: bytes = b""
+    text: bytearray = field(default_factory=bytearray)
     chances: list[float] = field(default_factory=list)
     submitted: float = field(default_factory=time.perf_counter)
     admitted: float = 0.0
@@ -49,6 +48,10 @@ class Job:
     def length(self) -> int:
         """Tokens it may hold at the end."""
         return len(self.prompt) + self.sampling.max_tokens
+
+    def release(self) -> None:
+        """Free its sampler."""
+        self.sampler.free()
 
 
 @dataclass(slots=True, eq=False)
@@ -87,63 +90,44 @@ class Counters:
     output_tokens: int = 0
 
 
-class Worker:
-    """The thread that owns a model and its context. `submit` and `stop` may be called from any thread."""
+class LlamaBatch:
+    """The requests of one model and context; see `fiqkit.models.local.worker.Batch`."""
 
-    def __init__(self, model: Model, context: Context, room: Room) -> None:
+    def __init__(self, model: Model, context: Context, room: Room, threads: Threads) -> None:
         self.counters = Counters()
-        self._model, self._context, self._room = model, context, room
-        self._inbox: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._model, self._context, self._room, self._threads = model, context, room, threads
         self._waiting: deque[Job] = deque()
         self._slots = [_Slot(sequence) for sequence in range(room.parallel + room.kept)]
         self._clock = itertools.count(1)
         self._cell_numbers = itertools.count()
-        self._thread = threading.Thread(target=self._run, name="llama.cpp", daemon=True)
-        self._thread.start()
 
-    def submit(self, job: Job) -> None:
-        """Queue a job.
+    @property
+    def idle(self) -> bool:
+        """Nothing runs and nothing waits."""
+        return not self._waiting and not any(slot.job for slot in self._slots)
 
-        Raises:
-            EngineError: the worker has stopped.
-        """
-        if not self._thread.is_alive():
-            job.sampler.free()
-            raise EngineError("the engine is closed")
-        self._inbox.put(job)
+    def take(self, job: Job) -> None:
+        """Put a job in line."""
+        self._waiting.append(job)
 
-    def stop(self) -> None:
-        """Fail what is under way, free the context and the model, end the thread. Safe to call twice."""
-        self._inbox.put(None)
-        self._thread.join()
+    def step(self) -> None:
+        """Let jobs go and come, then one pass of the model."""
+        self._drop_cancelled()
+        self._admit()
+        self._compute()
 
-    # All that follows runs on the worker's thread.
+    def interrupt(self) -> None:
+        """End the pass that is being computed."""
+        self._context.abort()
 
-    def _run(self) -> None:
-        error = EngineError("the engine was closed")
-        try:
-            while self._receive():
-                self._drop_cancelled()
-                self._admit()
-                self._step()
-        except Exception as fault:  # a fault of the library or a bug: every caller gets it, none waits for ever
-            error = EngineError(f"the llama.cpp worker failed: {fault!r}")
-        self._fail_all(error)
+    def give_up(self) -> list[Job]:
+        """All jobs that run or wait."""
+        return [slot.job for slot in self._slots if slot.job] + list(self._waiting)
+
+    def free(self) -> None:
+        """Free the context, then the model."""
         self._context.free()
         self._model.free()
-
-    def _receive(self) -> bool:
-        """Take in what has arrived; wait for something where there is nothing to do. False: stop."""
-        idle = not self._waiting and not any(slot.job for slot in self._slots)
-        while True:
-            try:
-                job = self._inbox.get(block=idle)
-            except queue.Empty:
-                return True
-            if job is None:
-                return False
-            self._waiting.append(job)
-            idle = False
 
     def _drop_cancelled(self) -> None:
         for slot in self._slots:
@@ -151,7 +135,7 @@ class Worker:
                 self._release(slot)
         for job in [job for job in self._waiting if job.pending.cancelled]:
             self._waiting.remove(job)
-            job.sampler.free()
+            job.release()
 
     def _admit(self) -> None:
         """Give free slots to waiting jobs, in order of arrival, as far as the pool has room for all they may write."""
@@ -232,11 +216,12 @@ class Worker:
             self._context.forget(slot.sequence, length)
             del slot.tokens[length:], slot.cells[length:]
 
-    def _step(self) -> None:
+    def _compute(self) -> None:
         """One pass of the model over a token of each running reply and as much of the prompts as the batch holds."""
         runs = self._fill()
         if not runs:
             return
+        self._context.use_threads(self._threads.now())
         try:
             rows = [(slot.sequence, len(slot.tokens), tokens, wanted) for slot, tokens, wanted in runs]
             logits = self._context.decode(rows)
@@ -269,7 +254,7 @@ class Worker:
     def _advance(self, slot: _Slot, logits: np.ndarray) -> None:
         job = slot.job
         assert job is not None
-        constrained = not job.thinks or _MARK in job.text
+        constrained = not job.thinks
         token = job.sampler.draw(logits, constrained)
         job.output.append(token)
         self.counters.output_tokens += 1
@@ -282,8 +267,9 @@ class Worker:
             job.sampler.accept(token)
         before = len(job.text)
         job.text += self._model.piece(token)
+        job.thinks = job.thinks and job.text.find(_MARK, max(0, before - len(_MARK))) < 0
         if (cut := _stop_at(job, before)) is not None:
-            job.text = job.text[:cut]
+            del job.text[cut:]
             self._finish(slot, job, "stop")
         elif len(job.output) >= job.sampling.max_tokens:
             self._finish(slot, job, "length")
@@ -307,7 +293,7 @@ class Worker:
     def _release(self, slot: _Slot) -> None:
         """Free the slot; its cells stay for a prompt that begins alike, where sequences are kept at all."""
         if slot.job:
-            slot.job.sampler.free()
+            slot.job.release()
         slot.job = None
         slot.used = next(self._clock)
         if not self._room.kept:
@@ -322,15 +308,6 @@ class Worker:
             slot.tokens.clear()
             slot.cells.clear()
         self._context.clear()
-
-    def _fail_all(self, error: EngineError) -> None:
-        jobs = [slot.job for slot in self._slots if slot.job] + list(self._waiting)
-        while not self._inbox.empty():
-            if (job := self._inbox.get()) is not None:
-                jobs.append(job)
-        for job in jobs:
-            job.sampler.free()
-            job.pending.settle(error)
 
 
 def common_prefix(first: Sequence[int], second: Sequence[int]) -> int:

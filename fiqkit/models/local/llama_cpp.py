@@ -1,8 +1,8 @@
 """The llama.cpp engine: a GGUF model in this process, many requests in one batch.
 
-Requests are tokenised where they arrive and computed by a `Worker` on a thread of its own; outcomes come back to the
-event loop that asked. Output ids include the token that ended the reply, the text does not. With `parallel=1` the same
-requests in the same order give the same tokens again; with `prefix_cache=False` besides, in whatever order.
+Requests are tokenised where they arrive and computed by a `LlamaBatch` on a thread of its own; outcomes come back to
+the event loop that asked. Output ids include the token that ended the reply, the text does not. With `parallel=1` the
+same requests in the same order give the same tokens again; with `prefix_cache=False` besides, in whatever order.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from fiqkit.models.cards.cards import Card
 from fiqkit.models.cards.weights import fingerprint, locate
 from fiqkit.models.constraints.grammars import AFTER_THINKING, request_grammar, start_after_thinking
 from fiqkit.models.constraints.structured import breach
-from fiqkit.models.engine import Capabilities, Completion, ContextOverflow, EngineError, Message, Request
-from fiqkit.models.local.llama_batch import Counters, Job, Room, Worker
+from fiqkit.models.engine import Capabilities, Completion, ContextOverflow, EngineError, Request
+from fiqkit.models.local.llama_batch import Counters, Job, LlamaBatch, Room
 from fiqkit.models.local.llama_native import Context, Model, Sampler
-from fiqkit.models.local.pending import Pending
-from fiqkit.models.local.threads import choose_threads
+from fiqkit.models.local.threads import Threads
+from fiqkit.models.local.worker import Pending, Worker
 from fiqkit.models.template import ChatTemplate, check_thinking
 
 _DEFAULT_CONTEXT = 8192  # of a model whose card names none, where it was trained for as many
@@ -48,7 +48,7 @@ def open_engine(
         parallel: requests in one batch.
         pool: tokens that all sequences may hold together (default: parallel × context, at most 32,768; at least one
             context). A request for which it has no room yet waits.
-        threads: CPU threads (default: `choose_threads`).
+        threads: CPU threads (default: those that are idle, looked at again during the run; see `Threads`).
         batch: tokens computed in one step.
         gpu_layers: layers on the GPU where llama.cpp was built for one; -1 is all.
         prefix_cache: share the cells of equal prefixes and keep those of finished requests.
@@ -69,13 +69,17 @@ def open_engine(
         template = ChatTemplate(
             card.name, model.template, {"bos_token": model.special(model.bos), "eos_token": model.special(model.eos)}
         )
-        used = choose_threads(threads)
-        cells = Context(model, pool=room.pool, sequences=room.parallel + room.kept, batch=room.batch, threads=used)
+        # How many threads share the work may change the last bits of a logit, so a repeatable engine keeps its number.
+        used = Threads(threads, fixed=parallel == 1)
+        cells = Context(
+            model, pool=room.pool, sequences=room.parallel + room.kept, batch=room.batch, threads=used.now()
+        )
     except UserError:
         model.free()
         raise
-    settings = {"context": length, "parallel": parallel, "pool": room.pool, "threads": used, "batch": batch}
-    return LlamaCppEngine(card, model, Worker(model, cells, room), template, {**settings, "prefix_cache": prefix_cache})
+    settings = {"context": length, "parallel": parallel, "pool": room.pool, "threads": used.now(), "batch": batch}
+    work = LlamaBatch(model, cells, room, used)
+    return LlamaCppEngine(card, model, work, template, {**settings, "prefix_cache": prefix_cache})
 
 
 def _context_length(card: Card, asked: int | None, model: Model) -> int:
@@ -88,30 +92,30 @@ def _context_length(card: Card, asked: int | None, model: Model) -> int:
 
 
 class LlamaCppEngine:
-    """An `Engine` over one worker. Make it with `open_engine`."""
+    """An `Engine` over one worker. Make it with `open_engine`.
+
+    Attributes:
+        counters: steps, prompt tokens, how many of those were reused, output tokens.
+    """
 
     def __init__(
-        self, card: Card, model: Model, worker: Worker, template: ChatTemplate, settings: Mapping[str, Any]
+        self, card: Card, model: Model, work: LlamaBatch, template: ChatTemplate, settings: Mapping[str, Any]
     ) -> None:
         self.name = card.name
         self.context: int = settings["context"]
         self.can = Capabilities(
             structured=True,
-            grammar=True,
             logprobs=True,
             token_ids=True,
             deterministic=settings["parallel"] == 1,
             parallel=settings["parallel"],
         )
-        self._card, self._model, self._worker, self._template = card, model, worker, template
+        self._card, self._model, self._template = card, model, template
         self._settings = settings
+        self.counters: Counters = work.counters
+        self._worker = Worker("llama.cpp", work)
         # Ends the thread when the engine is let go of, and before the interpreter takes the library apart.
-        self._stop = weakref.finalize(self, worker.stop)
-
-    @property
-    def counters(self) -> Counters:
-        """Steps, prompt tokens, how many of those were reused, output tokens."""
-        return self._worker.counters
+        self._stop = weakref.finalize(self, self._worker.stop)
 
     async def complete(self, request: Request) -> Completion:
         """Complete one request; see `fiqkit.models.engine.Engine`.
@@ -132,9 +136,9 @@ class LlamaCppEngine:
             raise EngineError(f"{self.name}: the reply is {wrong}")
         return completion
 
-    async def count_tokens(self, messages: Sequence[Message]) -> int:
-        """Prompt tokens of a chat with the template applied: exact."""
-        return len(self._prompt(Request(messages=messages))[0])
+    async def ready(self) -> Sequence[str]:
+        """Nothing to ask: all is known since the model was loaded."""
+        return ()
 
     async def close(self) -> None:
         """Fail what is under way and free the model. Safe to call twice."""
@@ -150,14 +154,13 @@ class LlamaCppEngine:
             "weights": str(path),
             "sha256": fingerprint(path),
             "template_sha256": self._template.sha256,
+            "template_date": self._template.date,
             "deterministic": self.can.deterministic,
             **self._settings,
         }
 
     def _prompt(self, request: Request) -> tuple[list[int], bool]:
         """Prompt ids, and whether a think block precedes the constrained part of the reply."""
-        if not self._stop.alive:
-            raise EngineError("the engine is closed")
         if request.prompt_ids is not None:
             return self._checked_ids(request.prompt_ids), bool(request.thinking)
         check_thinking(self._card, request.thinking, self._template.switchable)

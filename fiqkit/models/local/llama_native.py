@@ -7,6 +7,7 @@ to call from two threads at once, but for the reading of a model's vocabulary.
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +18,8 @@ import numpy as np
 
 from fiqkit.errors import UserError
 from fiqkit.models.engine import EngineError, Sampling
+from fiqkit.models.local.worker import Interrupted
+from fiqkit.models.opening import abandoned
 
 _ERROR, _CONTINUED = 4, 5  # GGML_LOG_LEVEL_ERROR, GGML_LOG_LEVEL_CONT
 _TRIES = 8  # free draws before the whole vocabulary is held against the grammar
@@ -27,6 +30,12 @@ _errors: deque[str] = deque(maxlen=8)
 def _collect(level: int, text: bytes, _: Any) -> None:
     if level == _ERROR:
         _errors.append(text.decode("utf-8", "replace").strip())
+
+
+@native.llama_progress_callback
+def _go_on(progress: float, _: Any) -> bool:
+    """Asked by the library while it loads a model: false ends the loading."""
+    return not abandoned()
 
 
 def _start() -> None:
@@ -54,6 +63,8 @@ class Model:
         _start()
         options = native.llama_model_default_params()
         options.n_gpu_layers = gpu_layers
+        options.progress_callback = _go_on
+        self._in_use = threading.Lock()  # of the vocabulary: a thread that reads it must not see it freed
         self.handle = native.llama_model_load_from_file(str(path).encode(), options)
         if not self.handle:
             raise UserError(f"{name}: cannot load {path} ({path.stat().st_size:,} bytes): {_last_error()}")
@@ -72,11 +83,17 @@ class Model:
         self._pieces: dict[int, bytes] = {}
 
     def tokenize(self, text: str) -> list[int]:
-        """Token ids of a rendered prompt: special tokens are recognised, none is added but a BOS that is due."""
+        """Token ids of a rendered prompt: special tokens are recognised, none is added but a BOS that is due.
+
+        Raises:
+            EngineError: the model was freed.
+        """
         raw = text.encode("utf-8")
         room = len(raw) + 8
         ids = (native.llama_token * room)()
-        count = native.llama_tokenize(self._vocab, raw, len(raw), ids, room, False, True)
+        with self._in_use:
+            self._check_loaded()
+            count = native.llama_tokenize(self._vocab, raw, len(raw), ids, room, False, True)
         if count < 0:
             raise EngineError(f"the tokenizer needs {-count} places for {len(raw)} bytes")
         tokens = list(ids[:count])
@@ -109,16 +126,26 @@ class Model:
         """A grammar's state at its start symbol.
 
         Raises:
+            EngineError: the model was freed.
             UserError: the library cannot parse it.
         """
-        sampler = native.llama_sampler_init_grammar(self._vocab, text.encode("utf-8"), start.encode())
+        with self._in_use:
+            self._check_loaded()
+            sampler = native.llama_sampler_init_grammar(self._vocab, text.encode("utf-8"), start.encode())
         if not sampler:
             raise UserError(f"llama.cpp refuses the grammar that begins {text[:80]!r}")
         return sampler
 
     def free(self) -> None:
-        """Give the memory back."""
-        native.llama_model_free(self.handle)
+        """Give the memory back. Safe to call twice."""
+        with self._in_use:
+            if self.handle:
+                native.llama_model_free(self.handle)
+            self.handle = None
+
+    def _check_loaded(self) -> None:
+        if not self.handle:
+            raise EngineError("the engine is closed")
 
 
 class Sampler:
@@ -216,6 +243,21 @@ def _chain_of(sampling: Sampling) -> list[Any]:
     return [*parts, native.llama_sampler_init_dist(seed)]
 
 
+def _length_of_text() -> Any:
+    """C's strlen as the library's abort callback: true while a text in memory is not empty.
+
+    The library asks before every operation, thousands of times a step; a Python function would wait for the
+    interpreter's lock each time.
+    """
+    try:
+        return ctypes.cast(ctypes.CDLL(None).strlen, native.ggml_abort_callback)
+    except (OSError, AttributeError, TypeError):  # a system whose C library is not that of the process
+        return None
+
+
+_LENGTH = _length_of_text()
+
+
 class Context:
     """The key-value cache of up to `sequences` sequences in one pool of `pool` cells, and the batch that fills it.
 
@@ -238,6 +280,21 @@ class Context:
             raise UserError(f"llama.cpp cannot make a cache of {pool} tokens: {_last_error()}")
         self._memory = native.llama_get_memory(self.handle)
         self._batch = _Batch(batch)
+        self._threads = threads
+        self._stop_flag = ctypes.create_string_buffer(2)
+        if _LENGTH is not None:
+            native.llama_set_abort_callback(self.handle, _LENGTH, ctypes.cast(self._stop_flag, ctypes.c_void_p))
+
+    def abort(self) -> None:
+        """End the call of `decode` that is under way, and every later one, between two operations of the graph (on a
+        CPU; a GPU's step runs to its end). From any thread."""
+        self._stop_flag.value = b"x"
+
+    def use_threads(self, threads: int) -> None:
+        """Compute with so many threads from the next call on."""
+        if threads != self._threads:
+            native.llama_set_n_threads(self.handle, threads, threads)
+            self._threads = threads
 
     def forget(self, sequence: int, start: int = 0) -> None:
         """Drop a sequence's tokens from position `start` on."""
@@ -260,9 +317,12 @@ class Context:
 
         Raises:
             EngineError: the library failed; the state of the sequences is then unknown.
+            Interrupted: `abort` was called.
         """
         _errors.clear()
         status = native.llama_decode(self.handle, self._batch.filled(rows))
+        if self._stop_flag.value:
+            raise Interrupted
         if status != 0:
             raise EngineError(f"llama.cpp failed with status {status} while decoding: {_last_error()}")
         last = np.cumsum([len(tokens) for _, _, tokens, _ in rows]) - 1

@@ -1,16 +1,20 @@
 """How many threads a CPU engine should use, so that a busy machine does not collapse.
 
 Threads that spin for each other on cores that other work holds are far slower than one thread alone, so a machine whose
-cores are taken gets one.
+cores are taken gets one. What the machine does is looked at again and again: a run that begins on a busy machine must
+not keep its one thread through the idle hours after.
 """
 
 from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 MOMENT = 0.1  # seconds over which the cores are watched; the load average lags a minute behind what runs
+AGAIN = 2.0  # seconds after which they are looked at again during a run
 _CPU_TIMES = Path("/proc/stat")
 _CGROUP_LIMIT = Path("/sys/fs/cgroup/cpu.max")
 _SIBLINGS = Path("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list")
@@ -18,11 +22,57 @@ _SIBLINGS = Path("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list")
 
 def choose_threads(asked: int | None = None) -> int:
     """`asked` where it is given, else OMP_NUM_THREADS, else the idle physical cores that this process may use."""
-    if asked:
-        return asked
-    if (stated := os.environ.get("OMP_NUM_THREADS", "")).isdigit() and int(stated):
-        return int(stated)
-    return max(1, physical_cores() - round(_busy() / _threads_per_core()))
+    return stated_threads(asked) or _idle_cores(_busy())
+
+
+def stated_threads(asked: int | None) -> int:
+    """The number that the caller or OMP_NUM_THREADS sets; 0 where neither does."""
+    stated = os.environ.get("OMP_NUM_THREADS", "")
+    return asked or (int(stated) if stated.isdigit() else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What the processors and this process had done at a moment."""
+
+    at: float
+    own: float
+    ticks: Mapping[int, tuple[int, int]]
+
+    @classmethod
+    def now(cls) -> _Look:
+        return cls(time.monotonic(), time.process_time(), _times())
+
+    def busy_until(self, later: _Look) -> float:
+        """How many processors others kept busy in between."""
+        own = (later.own - self.own) / max(1e-9, later.at - self.at)
+        return max(0.0, _busy_between(self.ticks, later.ticks) - own)
+
+
+class Threads:
+    """The number of threads for an engine's next step, which follows what others do on the machine.
+
+    Args:
+        asked: a number that stays; so does OMP_NUM_THREADS.
+        fixed: keep the number of the start.
+    """
+
+    def __init__(self, asked: int | None = None, *, fixed: bool = False) -> None:
+        self._number = choose_threads(asked)
+        follows = not fixed and not stated_threads(asked) and _CPU_TIMES.exists()
+        self._last = _Look.now() if follows else None
+
+    def now(self) -> int:
+        """The number to use now; cheap enough to be asked at every step."""
+        if self._last and time.monotonic() - self._last.at >= AGAIN:
+            look = _Look.now()
+            self._number = _idle_cores(self._last.busy_until(look))
+            self._last = look
+        return self._number
+
+
+def _idle_cores(busy: float) -> int:
+    return max(1, physical_cores() - round(busy / _threads_per_core()))
 
 
 def physical_cores() -> int:
@@ -43,8 +93,13 @@ def _busy() -> float:
         after = _times()
     except OSError:
         return 0.0
-    passed = {cpu: (idle - before[cpu][0], total - before[cpu][1]) for cpu, (idle, total) in after.items()}
-    return sum(1 - idle / total for idle, total in passed.values() if total)
+    return _busy_between(before, after)
+
+
+def _busy_between(before: Mapping[int, tuple[int, int]], after: Mapping[int, tuple[int, int]]) -> float:
+    seen = {cpu: (before[cpu], after[cpu]) for cpu in after if cpu in before}
+    passed = [(late[0] - early[0], late[1] - early[1]) for early, late in seen.values()]
+    return sum(1 - idle / total for idle, total in passed if total > 0)
 
 
 def _times() -> dict[int, tuple[int, int]]:

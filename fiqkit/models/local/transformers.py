@@ -1,19 +1,15 @@
 """The transformers engine: a checkpoint, an adapter on one, or a live module, for what the faster engines do not know.
 
 Requests that are in flight together run as one batch. It constrains a reply to choices (exactly: only tokens that lead
-to one can be drawn), not to a schema or grammar. Output ids include the token that ended the reply, the text does not.
+to one can be drawn), not to a schema. Output ids include the token that ended the reply, the text does not.
 """
 
 from __future__ import annotations
 
 import asyncio
 import importlib.util
-import queue
-import threading
-import time
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +21,11 @@ from fiqkit.errors import MissingExtra, UserError
 from fiqkit.models.cards.cards import Card
 from fiqkit.models.cards.weights import fingerprint, to_transformers
 from fiqkit.models.constraints.structured import check_constraint
-from fiqkit.models.engine import Capabilities, Completion, ContextOverflow, EngineError, Message, Request
-from fiqkit.models.local.hf_batch import Job, Vocabulary, completion_of, evaluating, generate
-from fiqkit.models.local.pending import Pending
-from fiqkit.models.local.threads import choose_threads
-from fiqkit.models.template import SWITCH, check_thinking
-
-_GATHER_SECONDS = 0.005  # how long a batch waits for requests that arrive together; a step takes longer
+from fiqkit.models.engine import Capabilities, Completion, ContextOverflow, Request
+from fiqkit.models.local.hf_batch import HfBatch, Job, Vocabulary
+from fiqkit.models.local.threads import Threads
+from fiqkit.models.local.worker import Pending, Worker
+from fiqkit.models.template import ChatTemplate, check_thinking
 
 
 def open_engine(
@@ -48,7 +42,7 @@ def open_engine(
     Args:
         context: tokens that one request's prompt and reply may hold (default: the card's).
         parallel: requests in one batch.
-        threads: CPU threads (default: `choose_threads`).
+        threads: CPU threads (default: those that are idle, looked at again during the run; see `Threads`).
         dtype: "float32", "bfloat16", "float16"; "auto" is float32 on a CPU and the checkpoint's own on a GPU.
         device: "cpu", "cuda", "cuda:1"; "auto" spreads over the GPUs that are there.
 
@@ -57,7 +51,8 @@ def open_engine(
     """
     folder = to_transformers(card)
     on_gpu = device != "cpu" and torch.cuda.is_available()
-    torch.set_num_threads(choose_threads(threads))
+    used = Threads(threads, fixed=parallel == 1)
+    torch.set_num_threads(used.now())
     transformers.utils.logging.disable_progress_bar()
     kind = ("auto" if on_gpu else "float32") if dtype == "auto" else dtype
     try:
@@ -71,7 +66,7 @@ def open_engine(
     except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
         raise UserError(f"{card.name}: transformers cannot load {folder}: {str(error).splitlines()[0]}") from None
     return TransformersEngine(
-        model, tokenizer, card, context=context or card.context or 0, parallel=parallel, folder=folder
+        model, tokenizer, card, context=context or card.context or 0, parallel=parallel, folder=folder, threads=used
     )
 
 
@@ -79,13 +74,20 @@ class TransformersEngine:
     """An `Engine` over a module and its tokenizer. `open_engine` loads one, `wrap` takes a live one."""
 
     def __init__(
-        self, model: Any, tokenizer: Any, card: Card, *, context: int, parallel: int, folder: Path | None = None
+        self,
+        model: Any,
+        tokenizer: Any,
+        card: Card,
+        *,
+        context: int,
+        parallel: int,
+        folder: Path | None = None,
+        threads: Threads | None = None,
     ) -> None:
         longest = model.config.get_text_config().max_position_embeddings
         if context > longest:
             raise UserError(f"{card.name}: a context of {context} tokens was asked of a model made for {longest}")
-        if not tokenizer.chat_template:
-            raise UserError(f"{card.name}: the model has no chat template; use its instruct version")
+        self._template = ChatTemplate.of_tokenizer(card.name, tokenizer)
         self.name = card.name
         self.context = context or min(longest, 8192)
         self.can = Capabilities(
@@ -94,7 +96,7 @@ class TransformersEngine:
         self._card, self._tokenizer, self._folder = card, tokenizer, folder
         parameter = next(model.parameters())
         self._kind = {"dtype": str(parameter.dtype).removeprefix("torch."), "device": str(parameter.device)}
-        self._worker = _Worker(model, _vocabulary(model, tokenizer), parallel)
+        self._worker = Worker("transformers", HfBatch(model, _vocabulary(model, tokenizer), parallel, threads))
         self._stop = weakref.finalize(self, self._worker.stop)
 
     @classmethod
@@ -115,10 +117,10 @@ class TransformersEngine:
         Raises:
             ContextOverflow: prompt and reply do not fit the context.
             EngineError: the engine is closed or failed.
-            UserError: a schema or grammar, or a thinking mode that the model cannot serve.
+            UserError: a schema, or a thinking mode that the model cannot serve.
         """
-        if request.schema is not None or request.grammar is not None:
-            raise UserError(f"{self.name}: the transformers engine cannot hold a reply to a schema or grammar")
+        if request.schema is not None:
+            raise UserError(f"{self.name}: the transformers engine cannot hold a reply to a schema")
         if request.choices and request.thinking:
             raise UserError(f"{self.name}: the transformers engine cannot let a model think and hold it to choices")
         check_constraint(request)
@@ -135,9 +137,9 @@ class TransformersEngine:
         self._worker.submit(job)
         return await job.pending.wait()
 
-    async def count_tokens(self, messages: Sequence[Message]) -> int:
-        """Prompt tokens of a chat with the template applied: exact."""
-        return len(self._prompt(Request(messages=messages)))
+    async def ready(self) -> Sequence[str]:
+        """Nothing to ask: all is known since the model was loaded."""
+        return ()
 
     async def close(self) -> None:
         """Fail what is under way and let go of the model. Safe to call twice."""
@@ -152,6 +154,8 @@ class TransformersEngine:
             "model": self.name,
             "weights": str(self._folder or "live module"),
             "sha256": fingerprint(self._folder) if self._folder else None,
+            "template_sha256": self._template.sha256,
+            "template_date": self._template.date,
             "deterministic": self.can.deterministic,
             "context": self.context,
             "parallel": self.can.parallel,
@@ -171,15 +175,8 @@ class TransformersEngine:
     def _prompt(self, request: Request) -> list[int]:
         if request.prompt_ids is not None:
             return self._checked_ids(request.prompt_ids)
-        template = str(self._tokenizer.chat_template)
-        check_thinking(self._card, request.thinking, SWITCH in template)
-        switch = {} if request.thinking is None else {SWITCH: request.thinking}
-        messages = [dict(message) for message in request.messages or ()]
-        try:
-            text = self._tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False, **switch)
-        except Exception as error:  # whatever jinja2 or the template's own raise_exception makes of the messages
-            raise UserError(f"{self.name}: its chat template refuses the messages: {error}") from None
-        return self._encode(text)
+        check_thinking(self._card, request.thinking, self._template.switchable)
+        return self._encode(self._template.render(request.messages or (), request.thinking))
 
     def _encode(self, text: str) -> list[int]:
         """Token ids of a text as it stands: the template has written the special tokens, so none is added."""
@@ -202,95 +199,3 @@ def _vocabulary(model: Any, tokenizer: Any) -> Vocabulary:
         return str(tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False))
 
     return Vocabulary(decode, frozenset(ends), pad)
-
-
-class _Worker:
-    """The thread that runs the module, batch by batch."""
-
-    def __init__(self, model: Any, words: Vocabulary, parallel: int) -> None:
-        self._model, self._words, self._parallel = model, words, parallel
-        self._adapters: dict[str, str] = {}  # path → name inside the peft model
-        self._inbox: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
-        self._waiting: list[Job] = []
-        self._closing = False
-        self._thread = threading.Thread(target=self._run, name="transformers", daemon=True)
-        self._thread.start()
-
-    def submit(self, job: Job) -> None:
-        """Queue a job.
-
-        Raises:
-            EngineError: the worker has stopped.
-        """
-        if self._closing:
-            raise EngineError("the engine is closed")
-        self._inbox.put(job)
-
-    def stop(self) -> None:
-        """End the thread after the batch that runs, fail what waits, let go of the model."""
-        self._closing = True
-        self._inbox.put(None)
-        self._thread.join()
-        self._model = None
-
-    def _run(self) -> None:
-        while batch := self._next_batch():
-            try:
-                with evaluating(self._model), self._adapted(batch[0].adapter):
-                    generate(self._model, batch, self._words)
-            except Exception as error:  # every request of the batch gets it; the next batch may do better
-                fault = _fault(error, len(batch))
-                for job in batch:
-                    job.pending.settle(fault)
-                continue
-            # Only now, with the module's mode put back: its owner may go on as soon as the last reply is there.
-            for job in batch:
-                if job.finish:
-                    job.pending.settle(completion_of(job))
-        for job in self._waiting:
-            job.pending.settle(EngineError("the engine was closed"))
-
-    def _next_batch(self) -> list[Job]:
-        """What waits, of one adapter, in order of arrival. Empty: stop."""
-        while not self._closing:
-            if not self._waiting:
-                self._arrive(self._inbox.get())
-                time.sleep(_GATHER_SECONDS)
-            while not self._inbox.empty():
-                self._arrive(self._inbox.get())
-            self._waiting = [job for job in self._waiting if not job.pending.cancelled]
-            if self._waiting and not self._closing:
-                alike = [job for job in self._waiting if job.adapter == self._waiting[0].adapter]
-                batch = alike[: self._parallel]
-                self._waiting = [job for job in self._waiting if job not in batch]
-                return batch
-        return []
-
-    def _arrive(self, job: Job | None) -> None:
-        if job is not None:
-            self._waiting.append(job)
-
-    @contextmanager
-    def _adapted(self, path: str | None) -> Iterator[None]:
-        """With the adapter of that path active, or with none that this engine has loaded."""
-        if path is None:
-            with self._model.disable_adapter() if self._adapters else nullcontext():
-                yield
-            return
-        import peft
-
-        if path not in self._adapters:
-            name = f"adapter{len(self._adapters)}"
-            if self._adapters:
-                self._model.load_adapter(path, name)
-            else:
-                self._model = peft.PeftModel.from_pretrained(self._model, path, adapter_name=name)
-            self._adapters[path] = name
-        self._model.set_adapter(self._adapters[path])
-        yield
-
-
-def _fault(error: Exception, requests: int) -> EngineError:
-    if isinstance(error, torch.cuda.OutOfMemoryError):
-        return EngineError(f"the GPU has no memory for {requests} requests at once; lower `parallel`")
-    return EngineError(f"transformers failed: {type(error).__name__}: {error}")

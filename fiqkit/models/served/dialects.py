@@ -7,11 +7,11 @@ checked all the same.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from fiqkit.models.constraints.grammars import choices_grammar
 from fiqkit.models.engine import Request
 
 Fields = dict[str, Any]
@@ -49,15 +49,6 @@ def unwrap(text: str) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def choice_grammar(choices: tuple[str, ...]) -> str:
-    """The GBNF grammar of a list of choices."""
-    return "root ::= " + " | ".join(f'"{_escaped(choice)}"' for choice in choices)
-
-
-def _escaped(text: str) -> str:
-    return re.sub(r'[\x00-\x1f"\\]', lambda found: f"\\x{ord(found.group()):02x}", text)
-
-
 def _template_thinking(on: bool) -> Fields:
     return {"chat_template_kwargs": {"enable_thinking": on}}
 
@@ -67,7 +58,7 @@ class Dialect:
     """One kind of server.
 
     Attributes:
-        schema, choices, grammar, thinking: the request fields for a constraint or a thinking mode; None where it has
+        schema, choices, thinking: the request fields for a constraint or a thinking mode; None where it has
             no such thing.
         wraps_choice: a choice comes back inside {"reply": …}.
         wraps_union: so does what satisfies a schema that is not itself an object's.
@@ -77,7 +68,6 @@ class Dialect:
 
     schema: Callable[[Mapping[str, Any]], Fields] = _json_schema
     choices: Callable[[tuple[str, ...]], Fields] = _choice_object
-    grammar: Callable[[str], Fields] | None = None
     thinking: Callable[[bool], Fields] | None = None
     wraps_choice: bool = True
     wraps_union: bool = False
@@ -94,8 +84,7 @@ class Dialect:
 def _gbnf_dialect(schema: Callable[[Mapping[str, Any]], Fields], thinking: Callable[[bool], Fields] | None) -> Dialect:
     return Dialect(
         schema=schema,
-        choices=lambda choices: {"grammar": choice_grammar(choices)},
-        grammar=lambda grammar: {"grammar": grammar},
+        choices=lambda choices: {"grammar": choices_grammar(choices)},
         thinking=thinking,
         wraps_choice=False,
     )
@@ -104,7 +93,6 @@ def _gbnf_dialect(schema: Callable[[Mapping[str, Any]], Fields], thinking: Calla
 DIALECTS: dict[str, Dialect] = {
     "vllm": Dialect(
         choices=lambda choices: {"structured_outputs": {"choice": list(choices)}},
-        grammar=lambda grammar: {"structured_outputs": {"grammar": grammar}},
         thinking=_template_thinking,
         wraps_choice=False,
         token_ids=True,

@@ -21,12 +21,12 @@ from fiqkit import offline
 from fiqkit.errors import UserError
 from fiqkit.models.cards.cards import Card
 from fiqkit.models.constraints.structured import breach, check_constraint
-from fiqkit.models.engine import Capabilities, Completion, EngineError, Message, Request
+from fiqkit.models.engine import Capabilities, Completion, Message, Request
 from fiqkit.models.served.dialects import DIALECTS, Dialect, unwrap
 from fiqkit.models.served.faults import Fault, Patience
 from fiqkit.models.served.pace import Pace
 from fiqkit.models.served.pool import Pool
-from fiqkit.models.served.survey import Served, count_at, survey
+from fiqkit.models.served.survey import Served, survey
 
 # Finish reasons as servers spell them → ours. A reason that is not here is no finished reply.
 FINISH = {"stop": "stop", "eos": "stop", "stop_sequence": "stop", "length": "length", "max_tokens": "length"}
@@ -46,7 +46,7 @@ def open_engine(
     adapters: Mapping[str, str] | None = None,
     extra: Mapping[str, Any] | None = None,
 ) -> OpenAIEngine:
-    """Connect to the server or servers of a card; the first request surveys them.
+    """Connect to the server or servers of a card; `ready`, or the first request, surveys them.
 
     Args:
         card: `weights` is a base URL, or several with commas between; `model` the name that they serve it under, which
@@ -157,10 +157,12 @@ class OpenAIEngine:
 
         Raises:
             ContextOverflow, EngineError: as the seam says.
-            UserError: the server, its URL, key or model cannot be right, or the request's schema or grammar is none.
+            UserError: the server, its URL, key or model cannot be right, or the request's schema is none.
         """
         check_constraint(request)
-        dialect = await self._ready()
+        if self._served is None:
+            await self.ready()
+        dialect = DIALECTS[self._dialect_name or "generic"]
         chat = request.messages is not None
         body = self._body(request, dialect)
         # The first words that tell one dialogue from another: the system message is the same for many.
@@ -206,10 +208,6 @@ class OpenAIEngine:
             body |= dialect.schema(request.schema)
         if request.choices is not None:
             body |= dialect.choices(request.choices)
-        if request.grammar is not None:
-            if dialect.grammar is None:
-                raise EngineError(f"{self.name}: the server cannot enforce a grammar; a schema or choices may do")
-            body |= dialect.grammar(request.grammar)
         return {key: value for key, value in (body | self._extra).items() if value is not None}
 
     def _model_for(self, adapter: str | None) -> str:
@@ -219,14 +217,12 @@ class OpenAIEngine:
             raise UserError(f"{self.name}: the server has no adapter {adapter}; name it under `adapters` in the card")
         return self._adapters[adapter]
 
-    async def _ready(self) -> Dialect:
-        """The dialect, after the one survey that also settles model and context."""
-        if self._served is None:
-            async with self._surveying:
-                if self._served is None:
-                    await self._survey()
-        assert self._dialect_name is not None
-        return DIALECTS[self._dialect_name]
+    async def ready(self) -> Sequence[str]:
+        """Survey the servers once: model, dialect and context are what they say."""
+        async with self._surveying:
+            if self._served is None:
+                await self._survey()
+        return ()
 
     async def _survey(self) -> None:
         served = await survey(self._pool, self.name, self._model)
@@ -237,22 +233,12 @@ class OpenAIEngine:
         dialect = DIALECTS[self._dialect_name]
         self.can = Capabilities(
             structured=True,
-            grammar=dialect.grammar is not None,
             logprobs=True,
             token_ids=dialect.token_ids,
             adapters=bool(self._adapters),
             parallel=self.can.parallel,
         )
         self._served = served
-
-    async def count_tokens(self, messages: Sequence[Message]) -> int:
-        """The server's own count where it offers one, else an upper estimate."""
-        await self._ready()
-        try:
-            count = await count_at(self._pool, self._dialect_name or "", self._model, messages)
-        except Fault as error:
-            raise EngineError(str(error)) from None
-        return estimate_tokens(messages) if count is None else count
 
     async def close(self) -> None:
         """Close the connections, and the server if it is this engine's own."""

@@ -147,14 +147,3 @@ def _one_start(ids: Sequence[int], url: str) -> tuple[int, ...]:
 
 
 _DETAILS = {"vllm": _vllm, "llama.cpp": _llama_cpp}
-_TOKENS = {"vllm": _vllm_tokens, "llama.cpp": _llama_cpp_tokens}
-
-
-async def count_at(pool: Pool, dialect: str, model: str, messages: Sequence[Message]) -> int | None:
-    """Prompt tokens of a chat by the first server's own tokenizer; None where its kind cannot tell.
-
-    Raises:
-        Fault: it should have been able to, and failed.
-    """
-    tokens = _TOKENS.get(dialect)
-    return len(await tokens(pool, pool.endpoints[0].url, model, messages)) if tokens else None

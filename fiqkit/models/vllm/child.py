@@ -20,6 +20,7 @@ from fiqkit import offline
 from fiqkit.errors import UserError
 from fiqkit.models.cards.cards import Card
 from fiqkit.models.cards.weights import cache_folder, locate, to_transformers
+from fiqkit.models.opening import abandoned
 from fiqkit.models.served.openai import OpenAIEngine
 
 GRACE = 10.0  # seconds between the polite and the final signal
@@ -81,6 +82,8 @@ class Server:
                 raise UserError(f"{self.name}: the server ended at the start (exit code {code}): {self._last_words()}")
             if time.monotonic() > deadline:
                 raise UserError(f"{self.name}: the server was not ready within {wait:g} s; its log is {self.log}")
+            if abandoned():
+                raise UserError(f"{self.name}: nobody waits for the server any more")
             time.sleep(0.1)
 
     @property

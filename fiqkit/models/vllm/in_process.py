@@ -22,6 +22,7 @@ from fiqkit.models.cards.cards import Card
 from fiqkit.models.cards.weights import fingerprint, to_transformers
 from fiqkit.models.constraints.structured import breach, check_constraint
 from fiqkit.models.engine import Capabilities, Completion, ContextOverflow, EngineError, Message, Request
+from fiqkit.models.template import ChatTemplate
 
 
 def open_engine(
@@ -111,7 +112,6 @@ class VllmEngine:
         self.context = context
         self.can = Capabilities(
             structured=True,
-            grammar=True,
             logprobs=True,
             token_ids=True,
             adapters=bool(settings["enable_lora"]),
@@ -120,6 +120,7 @@ class VllmEngine:
         self.faults: Counter[str] = Counter()
         self._llm: Any = llm
         self._tokenizer = llm.get_tokenizer()
+        self._template = self._own_template()
         self._settings = dict(settings)
         self._weights = weights
         self._reaper = reaper
@@ -127,13 +128,16 @@ class VllmEngine:
         self._adapters: dict[str, int] = {}
         self._first_ids = self._begin()
 
+    def _own_template(self) -> ChatTemplate:
+        try:
+            return ChatTemplate.of_tokenizer(self.name, self._tokenizer)
+        except UserError:
+            self._llm.shutdown()
+            raise
+
     def _begin(self) -> list[int]:
         """First token ids of a short chat."""
-        try:
-            ids = self._template([{"role": "user", "content": "Hello"}], None)
-        except ValueError as error:
-            self._llm.shutdown()
-            raise UserError(f"{self.name}: the model has no chat template ({_line(error)})") from None
+        ids = self._encode([{"role": "user", "content": "Hello"}], None)
         if len(ids) > 1 and ids[0] == ids[1]:
             self._llm.shutdown()
             raise UserError(f"{self.name}: the chat template begins with token {ids[0]} twice (a double BOS)")
@@ -146,7 +150,7 @@ class VllmEngine:
 
         Raises:
             ContextOverflow, EngineError: as the seam says.
-            UserError: the request's schema or grammar is none.
+            UserError: the request's schema is none.
         """
         check_constraint(request)
         start = time.perf_counter()
@@ -162,7 +166,7 @@ class VllmEngine:
 
     def _prompt(self, request: Request) -> list[int]:
         if request.messages is not None:
-            ids = self._template(request.messages, request.thinking)
+            ids = self._encode(request.messages, request.thinking)
         else:
             ids = list(request.prompt_ids or ())
         room = request.sampling.max_tokens
@@ -172,13 +176,9 @@ class VllmEngine:
             )
         return ids
 
-    def _template(self, messages: Sequence[Message], thinking: bool | None) -> list[int]:
-        flags = {} if thinking is None else {"enable_thinking": thinking}
-        chat = [dict(message) for message in messages]
-        ids: list[int] = self._tokenizer.apply_chat_template(
-            chat, add_generation_prompt=True, tokenize=True, return_dict=False, **flags
-        )
-        return list(ids)
+    def _encode(self, messages: Sequence[Message], thinking: bool | None) -> list[int]:
+        text = self._template.render(messages, thinking)
+        return list(self._tokenizer(text, add_special_tokens=False)["input_ids"])
 
     async def _generate(self, request: Request, ids: list[int]) -> Any:
         adapter = self._adapter(request.adapter)
@@ -206,9 +206,9 @@ class VllmEngine:
         number = self._adapters.setdefault(path, len(self._adapters) + 1)
         return LoRARequest(path, number, path)
 
-    async def count_tokens(self, messages: Sequence[Message]) -> int:
-        """Prompt tokens of a chat, exactly."""
-        return len(self._template(messages, None))
+    async def ready(self) -> Sequence[str]:
+        """Nothing to ask: all is known since the model was loaded."""
+        return ()
 
     async def close(self) -> None:
         """End the engine's processes. Safe to call twice."""
@@ -227,6 +227,8 @@ class VllmEngine:
             "version": vllm.__version__,
             "sha256": self._weights,
             "first_ids": self._first_ids,
+            "template_sha256": self._template.sha256,
+            "template_date": self._template.date,
             "context": self.context,
             "settings": self._settings,
         }
@@ -242,8 +244,6 @@ def _sampling_params(request: Request) -> Any:
         constraint = StructuredOutputsParams(json=dict(request.schema))
     elif request.choices is not None:
         constraint = StructuredOutputsParams(choice=list(request.choices))
-    elif request.grammar is not None:
-        constraint = StructuredOutputsParams(grammar=request.grammar)
     return SamplingParams(
         max_tokens=sampling.max_tokens,
         temperature=sampling.temperature,
