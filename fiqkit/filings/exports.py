@@ -1,7 +1,12 @@
-"""Tables exported by AKShare and CNINFO: one row a period with a column an item, or the other way round.
+"""Tables exported by AKShare and CNINFO: a row a period, a row an item, or a row for each item and period.
+
+    报告期,净利润,净利润同比增长率        指标,20241231,20231231        REPORT_DATE,STD_ITEM_NAME,AMOUNT
+    2024-12-31,862.28亿,15.38%        净利润,862.28亿,747.34亿        2024-12-31,存货,41258000000
 
 Columns 调整前 and 调整后 come in either order: the heading decides, and becomes the dimension `vintage`. A column of
-the year before (去年同期) becomes a fact of that year. Year-to-date figures start on 1 January, as the reports do.
+the year before (去年同期) becomes a fact of that year. Year-to-date figures start with the fiscal year, as the reports
+do; a single quarter starts with the quarter, and balances stand at a date. What cannot be read for certain is left out
+and counted.
 """
 
 from __future__ import annotations
@@ -10,98 +15,68 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from pathlib import Path
 
 from fiqkit.errors import UserError
-from fiqkit.filings import cells
+from fiqkit.filings import cells, headings
 from fiqkit.filings.damage import reason
 from fiqkit.filings.fact import Fact, Reading, TextFact, dims_json, exact, finest
-from fiqkit.filings.measures import is_share
+
+_OPENING = re.compile(r"期初.*余额|期初余额$")
+_SINGLE = re.compile(r"单季|quarterly", re.IGNORECASE)
+_SINGLE_NAME = re.compile(r"(?:\d{4}年?)?第?[一二三四]季度")  # 三季度 is one quarter, 三季报 three
 
 
 class NotOurs(UserError):
     """A file that no reader knows: skipped in a folder, an error when it was named."""
 
 
-# What a heading says about the row. Headings are compared in lower case.
-_ROLES = {
-    "period": "报告期 报告日 报告日期 报告年度 截止日期 日期 report_date std_report_date period_end",
-    "code": "股票代码 证券代码 代码 security_code secucode ticker code",
-    "name": "股票简称 证券简称 简称 名称 股票名称 公司名称 公司简称 security_name_abbr company",
-    "filed": "公告日期 最新公告日期 首次公告日期 公告日 notice_date",
-    "form": "报告类型 类型 report_type filing_type",
-    "currency": "币种 currency",
-    "item": "指标 项目 科目 主要会计数据 主要财务指标 会计科目 指标名称",
-    "nothing": "序号 index 选项 数据源 更新日期 是否审计 org_code security_type_code security_inner_code "
-    "update_date 报表核心指标 报表全部指标 补充资料",
-}
-_ROLE = {heading: role for role, headings in _ROLES.items() for heading in headings.split()}
-
-_NUMBERING = re.compile(
-    r"^\*|^[一二三四五六七八九十]+、|^[(（][一二三四五六七八九十\d]+[)）]|^\d+[、.．]|^[加减其]中?[:：]"
-)
-_PRIOR = re.compile(r"^prior_year_|[-_]?(去年|上年)同期(数|值)?(?=$|调整)|上年同期")
-_VINTAGE = re.compile(r"[-_(（\[\s]*(调整前|调整后|重述前|重述后|更正前|更正后)[)）\]]?")
-_RATIO = re.compile(r"(?<!汇)率|比例|比$|倍数")
-_PER_SHARE = re.compile(r"每股|eps|per_share")
-_DAYS = re.compile(r"天数|周期$")
-_CLOSING = re.compile(
-    r"^(每股(净资产|资本公积金?|公积金?|未分配利润)|(保守)?[流速]动比率|产权比率|资产负债率)|期末.*余额|期末余额$"
-)
-_OPENING = re.compile(r"期初.*余额|期初余额$")
-_BALANCE = re.compile(r"^(资产[合总]计|资产总[额计]|total_assets)$")
-_FLOW = re.compile(r"利润|营业|现金流量净额|profit|income|netcash")
-
-
 @dataclass(frozen=True, slots=True)
-class _Item:
-    """What a heading says about its figures."""
+class _About:
+    """What a row or a table says of its figures; None or empty where it says nothing."""
 
-    concept: str
-    scale: int
-    unit: str
-    percent: bool
-    prior: bool
-    vintage: str | None
+    code: str | None = None
+    name: str | None = None
+    filed: str | None = None
+    form: str | None = None
+    currency: str = ""
+    single: bool = False  # one quarter, not the year to date
+    year_end: str = "12-31"  # of the fiscal year, as MM-DD
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
     """One figure's cell, and what its row says of company and period."""
 
-    item: _Item
-    end: str
+    item: headings.Item
+    period: cells.Period
     text: str
-    code: str | None
-    name: str | None
-    filed: str | None = None
-    form: str | None = None
-    currency: str = "CNY"
+    about: _About
 
 
 def read_export(data: bytes, path: Path, entity: str | None, name: str | None, reading: Reading) -> None:
     """Take an export table into `reading`; `entity` and `name` are for tables that name no company.
 
     Raises:
-        NotOurs: no heading that an export table has.
-        UserError: neither UTF-8 nor GBK, or damaged CSV.
+        NotOurs: no heading that an export table has, or a table of prices.
+        UserError: not a text in a known encoding, or damaged CSV.
     """
     table = _rows(_decode(data, path), path)
+    _refuse_others(table[:20], path)
     place = next((n for n, row in enumerate(table[:20]) if _is_heading(row)), None)
     if place is None:
         raise NotOurs(f"{path}:1: no export table: neither 报告期, 股票代码 nor 指标 among its headings")
-    above = " ".join(cell for row in table[:place] for cell in row)
-    scale = cells.scale_of(above) or 0
-    headings, body = table[place], table[place + 1 :]
-    dates = [cells.period_end(_VINTAGE.sub("", heading)) for heading in headings]
-    wide = "item" in map(_role, headings) and any(dates)
-    rows = _by_item(headings, dates, body, scale) if wide else _by_period(headings, body, path, scale)
-    stock = not wide and any(map(_BALANCE.search, map(_clean, headings))) and not any(map(_FLOW.search, headings[1:9]))
-    code = entity or _code_in(path)
-    facts = [fact for row in rows for fact in _facts(row, stock, code, name, path, reading)]
+    above = cells.unit_above(" ".join(cell for row in table[:place] for cell in row))
+    head, body = table[place], table[place + 1 :]
+    about = _About(entity or _code_in(path), name, single=_SINGLE.search(path.name) is not None)
+    rows = list(_read(head, body, above, about, path, reading))
+    balances = headings.balances(dict.fromkeys(row.item.concept for row in rows))
+    facts = [fact for row in rows for fact in _facts(row, row.item.concept in balances, reading)]
     if not facts and not reading.texts:
-        raise NotOurs(f"{path}:{place + 1}: an export table without one period or figure; name the file …20241231…")
+        why = "".join(f"; {count} {what}" for what, count in reading.left_out.most_common(1))
+        raise NotOurs(f"{path}:{place + 1}: an export table without one period or figure{why}; name it …20241231…")
     kept, contradictions = finest(facts)
     reading.facts += kept
     if contradictions:
@@ -111,7 +86,8 @@ def read_export(data: bytes, path: Path, entity: str | None, name: str | None, r
 
 
 def _decode(data: bytes, path: Path) -> str:
-    for encoding in ("utf-8-sig", "gb18030"):
+    utf16 = data[:2] in (b"\xff\xfe", b"\xfe\xff")
+    for encoding in ("utf-16",) if utf16 else ("utf-8-sig", "gb18030"):
         try:
             return data.decode(encoding)
         except UnicodeDecodeError:
@@ -123,146 +99,207 @@ def _rows(text: str, path: Path) -> list[list[str]]:
     first = text[:4096]
     reader = csv.reader(io.StringIO(text), delimiter="\t" if first.count("\t") > first.count(",") else ",", strict=True)
     try:
-        return [[cell.strip() for cell in row] for row in reader if any(row)]
+        return [[cells.guarded(cell) for cell in row] for row in reader if any(row)]
     except csv.Error as error:
         raise UserError(
             f"{path}:{reader.line_num}: damaged CSV ({reason(error)}); save the table again as CSV"
         ) from error
 
 
-def _role(heading: str) -> str | None:
-    return _ROLE.get(heading.strip().strip("*:：").lower())
+def _refuse_others(rows: Sequence[Sequence[str]], path: Path) -> None:
+    """Tables that share headings with statements and are none."""
+    for row in rows:
+        names = {cell.lower() for cell in row}
+        if len(names & headings.PRICES) >= 3:
+            raise NotOurs(f"{path}:1: prices, not statements; nothing in it is read")
+        if "ts_code" in names:
+            raise NotOurs(
+                f"{path}:1: a Tushare table, whose report types (consolidated, parent, single quarter) are not told "
+                "apart here; export the statements from AKShare or CNINFO"
+            )
 
 
 def _is_heading(row: Sequence[str]) -> bool:
-    roles = {role for role in map(_role, row) if role}
-    return len(row) > 1 and bool(roles & {"period", "code"} or ("item" in roles and any(map(cells.period_end, row))))
+    roles = {role for role in map(headings.role, row) if role}
+    return len(row) > 1 and bool(roles & {"period", "code"} or ("item" in roles and any(map(headings.period, row))))
 
 
-def _clean(heading: str) -> str:
-    """An item's name without its numbering and 其中 / 加 / 减."""
-    while (shorter := _NUMBERING.sub("", heading).strip()) != heading:
-        heading = shorter
-    return heading
+def _read(
+    head: list[str], body: list[list[str]], above: cells.Unit, about: _About, path: Path, reading: Reading
+) -> Iterator[_Row]:
+    roles = [headings.role(heading) for heading in head]
+    whole = [row for row in body if not any(row[len(head) :])]
+    if len(whole) < len(body):
+        reading.left_out["row with more cells than the heading has"] += len(body) - len(whole)
+    named = [roles.index(role) for role in ("item", "period") if role in roles]
+    if named and any(map(headings.period, head)):
+        yield from _by_item(head, named[0], whole, above, about, reading)
+    elif "item" in roles and "period" in roles:
+        yield from _long(head, roles, whole, above, about, path, reading)
+    else:
+        items = [(n, headings.item(h, above)) for n, (h, r) in enumerate(zip(head, roles, strict=True)) if not r and h]
+        for row, period, said in _periods(roles, whole, about, path, reading):
+            yield from (_Row(item, period, row[n], said) for n, item in items if n < len(row))
 
 
-def _item(heading: str, scale: int = 0) -> _Item:
-    name, own, kind = cells.heading_unit(heading)
-    vintage = _VINTAGE.search(name)
-    name = _VINTAGE.sub("", name)
-    prior = _PRIOR.search(name) is not None and not is_share(name)
-    name = _clean(_PRIOR.sub("", name) if prior else name)
-    group, _, part = name.partition("-")
-    if part:  # 业绩快报: "营业收入-营业收入", "营业收入-同比增长"
-        name = part if part == group else group + part
-    low = name.lower()
-    percent = kind in ("%", "％") or (not kind and is_share(name))
-    return _Item(name, own or scale, _unit(low, kind), percent, prior, vintage[1] if vintage else None)
-
-
-def _unit(name: str, kind: str) -> str:
-    """Unit by the heading's own, else by what its name says it measures; money (no word for it) is the rest."""
-    if kind == "股":
-        return "shares"
-    for unit, matches in (
-        ("pure", kind in ("%", "％", "倍", "次")),
-        ("CNY/shares", kind == "元/股" or _PER_SHARE.search(name)),
-        ("D", kind == "天" or _DAYS.search(name)),
-        ("pure", not kind and (is_share(name) or _RATIO.search(name))),
-    ):
-        if matches:
-            return unit
-    return "CNY"
-
-
-def _by_period(headings: list[str], body: list[list[str]], path: Path, scale: int) -> Iterator[_Row]:
-    """Rows of a table with a row a period (or a row a company, with the period in the file's name)."""
-    roles = [_role(heading) for heading in headings]
-    items = [(n, _item(h, scale)) for n, (h, role) in enumerate(zip(headings, roles, strict=True)) if not role and h]
-    fallback = _period_in(path)
-
-    def said(row: list[str], role: str) -> str | None:
-        return next((row[n] for n, r in enumerate(roles) if r == role and n < len(row) and row[n]), None)
-
+def _periods(
+    roles: list[str | None], body: list[list[str]], about: _About, path: Path, reading: Reading
+) -> Iterator[tuple[list[str], cells.Period, _About]]:
+    """Each row with its period (the file's name tells it where no column does) and what it says of itself."""
+    in_name = None if "period" in roles else _period_in(path)
     for row in body:
-        end = cells.period_end(said(row, "period") or "") or fallback
-        if end is None:
+        said: dict[str, list[str]] = {}
+        for role, cell in zip(roles, row, strict=False):
+            if role and cell:
+                said.setdefault(role, []).append(cell)
+        texts = said.get("period", [])
+        period = next(filter(None, map(cells.period, texts)), in_name)
+        if period is None:
+            what = f"row of {texts[0][:20]!r}, no period that can be read" if texts else "row without a period"
+            reading.left_out[what] += 1
+        else:
+            yield row, period, _about(said, period, about)
+
+
+def _about(said: dict[str, list[str]], period: cells.Period, about: _About) -> _About:
+    """What a row says, and the table where the row says nothing."""
+    first = {role: texts[0] for role, texts in said.items()}
+    currency = first.get("currency", "")
+    foreign = cells.currency(currency) not in (None, "CNY")
+    codes = sorted(said.get("code", []), key=lambda text: text.isdecimal())  # 00700.HK tells more than 700
+    filed = cells.period(first.get("filed", ""))
+    names = [*said.get("period name", []), *said.get("form", [])]
+    return replace(
+        about,
+        code=next(filter(None, (cells.stock_code(code, foreign) for code in codes)), None if codes else about.code),
+        name=first.get("name", about.name),
+        filed=filed.end if filed and filed.end >= period.end else None,  # a report cannot precede its period's end
+        form=first.get("form"),
+        currency=currency or about.currency,
+        single=about.single or any(map(_SINGLE_NAME.fullmatch, names)),
+        year_end=next((t for t in said.get("fiscal year", []) if re.fullmatch(r"\d\d-\d\d", t)), about.year_end),
+    )
+
+
+def _long(
+    head: list[str],
+    roles: list[str | None],
+    body: list[list[str]],
+    above: cells.Unit,
+    about: _About,
+    path: Path,
+    reading: Reading,
+) -> Iterator[_Row]:
+    """Rows of a table with a row for each item and period."""
+    at = roles.index("item")
+    values = [n for n, heading in enumerate(head) if heading.lower() in headings.VALUES]
+    if len(values) != 1:
+        raise NotOurs(
+            f"{path}:1: a row for each {head[at]} and period, and not one column of figures "
+            f"({', '.join(sorted(headings.VALUES))}) beside them; give a table with a column for each item"
+        )
+    beside = [n for n, r in enumerate(roles) if r is None and n != values[0]]
+    # Its column of quarters only names the report; the figures of `value` are the year to date.
+    roles = [None if r == "period name" else r for r in roles]
+    for row, period, said in _periods(roles, body, about, path, reading):
+        if lost := sum(bool(cell) for n, cell in enumerate(row) if n in beside):
+            reading.left_out["figure in a column beside the values of a long table"] += lost
+        if max(at, values[0]) < len(row) and row[at]:
+            yield _Row(headings.item(row[at], above), period, row[values[0]], said)
+
+
+def _by_item(
+    head: list[str], at: int, body: list[list[str]], above: cells.Unit, about: _About, reading: Reading
+) -> Iterator[_Row]:
+    """Rows of a table with a row an item and a column a period; rows 单位 and 币种 speak of the columns."""
+    columns = [(n, period, headings.vintage(h)) for n, h in enumerate(head) if (period := headings.period(h))]
+    others = [n for n, h in enumerate(head) if n != at and h and not headings.role(h) and not headings.period(h)]
+    units: dict[int, cells.Unit] = {}
+    for row in body:
+        name = row[at] if at < len(row) else ""
+        if name in ("单位", "币种"):
+            units |= {n: own for n, own in ((n, cells.unit(cell)) for n, cell in enumerate(row)) if own}
             continue
-        code, filed = said(row, "code"), said(row, "filed")
-        filed = cells.period_end(filed) if filed else None
-        if filed and filed < end:
-            filed = None  # a report cannot precede its period's end
-        stock = cells.stock_code(code) if code else None
-        about = (stock, said(row, "name"), filed, said(row, "form"), said(row, "currency") or "CNY")
-        yield from (_Row(item, end, row[n], *about) for n, item in items if n < len(row))
+        lost = sum(n < len(row) and bool(row[n]) for n in others) if name else 0
+        if lost:
+            reading.left_out["figure in a column without a period that can be read"] += lost
+        for n, period, vintage in columns:
+            if name and n < len(row):
+                item = headings.item(name, units.get(n, above))
+                yield _Row(replace(item, vintage=vintage or item.vintage), period, row[n], about)
 
 
-def _by_item(headings: list[str], dates: list[str | None], body: list[list[str]], scale: int) -> Iterator[_Row]:
-    """Rows of a table with a row an item and a column a period."""
-    at = next(n for n, heading in enumerate(headings) if _role(heading) == "item")
-    vintages = [found[1] if (found := _VINTAGE.search(heading)) else None for heading in headings]
-    for row in body:
-        item = _item(row[at], scale) if len(row) > at and row[at] else None
-        for n, end in enumerate(dates):
-            if item and end and n < len(row):
-                kind = _Item(item.concept, item.scale, item.unit, item.percent, item.prior, vintages[n] or item.vintage)
-                yield _Row(kind, end, row[n], None, None)
-
-
-def _facts(row: _Row, stock: bool, code: str | None, name: str | None, path: Path, reading: Reading) -> Iterator[Fact]:
+def _facts(row: _Row, balance: bool, reading: Reading) -> Iterator[Fact]:
     """The fact of one cell; a cell of text becomes a text fact."""
-    item = row.item
-    end = f"{int(row.end[:4]) - 1}{row.end[4:]}" if item.prior else row.end
-    start: str | None = f"{end[:4]}-01-01"
-    if _OPENING.search(item.concept):
-        end, start = f"{int(end[:4]) - 1}-12-31", None
-    elif stock or _CLOSING.search(item.concept):
-        start = None
-    elif "单季" in path.name:
-        start = f"{end[:4]}-{max(1, int(end[5:7]) - 2):02d}-01"
+    item, about = row.item, row.about
+    start, end = _span(row, balance)
     dims = dims_json({"vintage": item.vintage} if item.vintage else {})
-    company = (row.code or code, row.name or name)
+    tail = (about.form, None, about.filed, "export")
     try:
         cell = cells.parse(row.text, item.scale)
         if cell is None:
             return
-        if item.percent and not cell.percent:
-            cell = cells.Cell(cell.number, 0, True)
+        percent = item.percent and not cell.percent
+        cell = replace(cell, scale=0, percent=True) if percent else cell
         value = exact(cell.value)
     except ValueError:
-        reading.texts.append(
-            TextFact(*company, item.concept, row.text, start, end, dims, row.form, None, row.filed, "export")
-        )
+        reading.texts.append(TextFact(about.code, about.name, item.concept, row.text, start, end, dims, *tail))
         return
-    if value == -1 and item.unit == "CNY":
+    if value == -1 and item.unit == "money":
         reading.left_out["an amount of -1, which stands for missing"] += 1
         return
-    foreign = re.fullmatch(r"[A-Z]{3}", row.currency) and row.currency != "RMB"
-    unit = item.unit.replace("CNY", row.currency) if foreign else item.unit
-    yield Fact(
-        *company,
-        item.concept,
-        value,
-        unit,
-        cell.decimals,
-        start,
-        end,
-        dims,
-        form=row.form,
-        accession=None,
-        filed=row.filed,
-        source="export",
-    )
+    unit: str | None = item.unit
+    if item.unit.startswith("money"):
+        currency = _currency(row, cell)
+        if currency == "":
+            reading.left_out[f"amount in a currency that is not known: {about.currency[:20]!r}"] += 1
+            return
+        unit = item.unit.replace("money", currency) if currency else None
+    elif cell.percent:
+        unit = "pure"
+    yield Fact(about.code, about.name, item.concept, value, unit, cell.decimals, start, end, dims, *tail)
+
+
+def _currency(row: _Row, cell: cells.Cell) -> str | None:
+    """The currency of an amount: as its cell, heading, row or table names it; empty when the row's is not known.
+
+    A company of Shanghai or Shenzhen reports in yuan; of one in Hong Kong nothing follows (None).
+    """
+    if cell.currency or row.item.currency:
+        return cell.currency or row.item.currency
+    if row.about.currency:
+        return cells.currency(row.about.currency) or ""
+    return None if row.about.code is not None and len(row.about.code) == 5 else "CNY"
+
+
+def _span(row: _Row, balance: bool) -> tuple[str | None, str]:
+    """First and last day that a figure is about; the first is None for a balance."""
+    end = _year_before(row.period.end) if row.item.prior else row.period.end
+    year_end = row.about.year_end
+    last_year = f"{int(end[:4]) - (end[5:] <= year_end)}-{year_end}"  # the end of the fiscal year before
+    if _OPENING.search(row.item.concept):
+        return None, last_year
+    if balance:
+        return None, end
+    if row.period.start:
+        return _year_before(row.period.start) if row.item.prior else row.period.start, end
+    if row.about.single or "单季" in row.item.concept:
+        return f"{end[:4]}-{max(1, int(end[5:7]) - 2):02d}-01", end
+    return (date.fromisoformat(last_year) + timedelta(days=1)).isoformat(), end
+
+
+def _year_before(day: str) -> str:
+    return f"{int(day[:4]) - 1}{day[4:].replace('02-29', '02-28')}"
 
 
 def _code_in(path: Path) -> str | None:
-    """A six-digit code in the file's name that is no year and month."""
-    for found in re.findall(r"(?<!\d)\d{6}(?!\d)", path.name):
+    """A code in the file's name: six digits that are no year and month, or five of Hong Kong's that begin with 0."""
+    for found in re.findall(r"(?<!\d)(?:\d{6}|0\d{4})(?!\d)", path.name):
         if not re.fullmatch(r"(19|20)\d\d(0[1-9]|1[0-2])", found):
             return str(found)
     return None
 
 
-def _period_in(path: Path) -> str | None:
+def _period_in(path: Path) -> cells.Period | None:
     found = re.search(r"(?<!\d)(20\d{2})-?(\d{2})-?(\d{2})(?!\d)", path.name)
-    return cells.period_end("-".join(found.groups())) if found else None
+    return cells.period("-".join(found.groups())) if found else None

@@ -91,7 +91,9 @@ def _kind(path: Path, head: bytes) -> str:
         return "companyfacts" if re.search(rb'"(entityName|cik)"', head) else "questions"
     if start == b"<" or any(s in (".htm", ".html", ".xml", ".xhtml") for s in suffixes) or b"<SEC-DOCUMENT>" in head:
         return "filing"
-    if any(s in (".csv", ".tsv") for s in suffixes):
+    if head.startswith(b"\xd0\xcf\x11\xe0"):
+        raise NotOurs(f"{path}:1: an Excel workbook; save its sheet as CSV")
+    if any(s in (".csv", ".tsv", ".xls") for s in suffixes):  # what Sina serves as .xls is text between tabs
         return "export"
     if any(s in (".json", ".jsonl") for s in suffixes):
         return "questions"  # its reader names the damage
@@ -110,6 +112,8 @@ def _zip_parts(path: Path) -> Iterator[Part]:
                 yield Part(str(path), "fsds", f"num {start}-{stop}", bounds=(start, stop), weight=stop - start)
             return
         members = [info for info in infos if re.search(r"CIK\d+\.json$", info.filename)]
+        if any(info.filename == "xl/workbook.xml" for info in infos):
+            raise NotOurs(f"{path}:1: an Excel workbook; save its sheet as CSV")
         if not members:
             raise NotOurs(f"{path}:1: a zip with neither CIK….json nor num.txt; unpack it, or give the SEC's own")
         for info in members:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 
@@ -74,17 +75,65 @@ def test_scales_multiply(number: Decimal, scale: tuple[str, int]) -> None:
         ("2024年度", "2024-12-31"),
         ("2024", "2024-12-31"),
         ("2024Q2", "2024-06-30"),
+        ("2024-12", "2024-12-31"),
+        ("202406", "2024-06-30"),
+        ("202411", "2024-11-30"),
+        ("2024年6月", "2024-06-30"),
+        ("2024年年度报告", "2024-12-31"),
+        ("2024年半年度报告", "2024-06-30"),
+        ("2024年第一季度报告", "2024-03-31"),
+        ("2024年第三季度报告", "2024-09-30"),
+        ("2024年前三季度", "2024-09-30"),
+        ("2024年1-9月", "2024-09-30"),
+        ("2024Q1累计", "2024-03-31"),
+        ("20241231.0", "2024-12-31"),
+        ("2024-4", None),  # April, or the fourth quarter
+        ("2024下半年", None),
+        ("202413", None),
+        ("12/31/2024", None),
         ("2024-13-01", None),
         ("净利润", None),
     ],
 )
 def test_period_ends(text: str, end: str | None) -> None:
-    assert cells.period_end(text) == end
+    assert (period.end if (period := cells.period(text)) else None) == end
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("2024三季度", "2024-07-01"),
+        ("2024年第二季度", "2024-04-01"),
+        ("2024年10-12月", "2024-10-01"),
+        ("2024三季报", None),
+        ("2024年第三季度报告", None),
+        ("2024年1-9月", None),
+        ("2024年一季度", None),
+    ],
+)
+def test_a_single_quarter_has_a_start_of_its_own(text: str, start: str | None) -> None:
+    period = cells.period(text)
+    assert period is not None and period.start == start
+
+
+@given(st.dates(date(1990, 1, 1), date(2099, 12, 31)))
+def test_every_way_to_write_a_day_is_that_day(day: date) -> None:
+    for pattern in ("%Y-%m-%d", "%Y/%m/%d", "%Y%m%d", "%Y-%m-%d 00:00:00", "%Y年%m月%d日"):
+        assert cells.period(day.strftime(pattern)) == cells.Period(day.isoformat())
 
 
 @pytest.mark.parametrize(
     ("text", "code"),
-    [("538", "000538"), ("SH600519", "600519"), ("000538.SZ", "000538"), ("538.0", "000538"), ("AAPL", None)],
+    [
+        ("538", "000538"),
+        ("SH600519", "600519"),
+        ("000538.SZ", "000538"),
+        ("538.0", "000538"),
+        ("00700", "00700"),
+        ("700.HK", "00700"),
+        ("HK00700", "00700"),
+        ("AAPL", None),
+    ],
 )
 def test_stock_codes_regain_their_zeros(text: str, code: str | None) -> None:
     assert cells.stock_code(text) == code
@@ -152,10 +201,113 @@ def test_a_balance_sheet_is_of_instants_and_opening_cash_of_the_year_before() ->
     assert [(f.start, f.end) for f in cash] == [("2024-01-01", "2024-06-30"), (None, "2023-12-31")]
 
 
-@pytest.mark.parametrize(("currency", "unit"), [("人民币", "CNY"), ("RMB", "CNY"), ("HKD", "HKD"), ("", "CNY")])
+@pytest.mark.parametrize(
+    ("currency", "unit"),
+    [("人民币", "CNY"), ("RMB", "CNY"), ("HKD", "HKD"), ("", "CNY"), ("港币", "HKD"), ("美元", "USD"), ("港元", "HKD")],
+)
 def test_a_column_of_currencies(currency: str, unit: str) -> None:
     (fact,) = read(f"报告期,净利润,币种\n2024-12-31,5亿,{currency}\n").facts
     assert fact.unit == unit
+
+
+def test_an_amount_in_an_unknown_currency_is_refused_and_counted() -> None:
+    reading = read("报告期,净利润,净利润同比,币种\n2024-12-31,5亿,3,贝壳\n")
+    assert [f.concept for f in reading.facts] == ["净利润同比"]
+    assert reading.left_out == {"amount in a currency that is not known: '贝壳'": 1}
+
+
+@pytest.mark.parametrize(
+    ("table", "value", "unit"),
+    [
+        ("单位：百万港元\n报告期,营业收入\n2024-12-31,12\n", 12000000, "HKD"),
+        ("单位：千元 币种：美元\n报告期,营业收入\n2024-12-31,12\n", 12000, "USD"),
+        ("报告期,营业收入（万港元）\n2024-12-31,12\n", 120000, "HKD"),
+        ("报告期,营业收入\n2024-12-31,12万美元\n", 120000, "USD"),
+        ("单位：万元\n报告期,每股收益\n2024-12-31,1.2\n", 1.2, "CNY/shares"),
+        ("单位：万元\n报告期,流动比率\n2024-12-31,1.2\n", 1.2, "pure"),
+        ("股票代码,报告期,营业收入\n00700,2024-12-31,12\n", 12, None),  # nothing follows from Hong Kong alone
+        ('股票代码,报告期,营业收入\n"=""000001""",2024-12-31,12\n', 12, "CNY"),
+    ],
+)
+def test_units_and_currencies(table: str, value: float, unit: str | None) -> None:
+    (fact,) = read(table.replace("\n", ",\n", 1) if table.startswith("单位") else table).facts
+    assert (fact.value, fact.unit) == (value, unit)
+
+
+@pytest.mark.parametrize("code", ['"=""000538"""', "'000538", "\t000538", "538"])
+def test_codes_that_were_kept_from_a_spreadsheet(code: str) -> None:
+    assert read(f"股票代码,报告期,营业收入\n{code},2024-12-31,12\n").facts[0].entity == "000538"
+
+
+def test_a_short_number_beside_another_currency_is_a_code_of_hong_kong() -> None:
+    assert read("股票代码,报告期,币种,营业收入\n700,2024-12-31,港币,12\n").facts[0].entity == "00700"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "start"),
+    [
+        ("存货", 5, None),
+        ("INVENTORY", 5, None),
+        ("未分配利润", 5, None),
+        ("长期待摊费用", 5, None),
+        ("应付职工薪酬", 5, None),
+        ("资产减值损失", 5, "2024-01-01"),
+        ("处置固定资产收回的现金净额", 5, "2024-01-01"),
+        ("存货的减少", 5, "2024-01-01"),
+        ("净利润", 5, "2024-01-01"),
+        ("管理费用占比", 0.05, "2024-01-01"),
+        ("存货周转率", 5, "2024-01-01"),
+        ("总负债同比", 0.05, None),
+        ("REVENUE_YOY", 0.05, "2024-01-01"),
+        ("净利润同比增长额", 5, "2024-01-01"),
+        ("换手率", 0.05, "2024-01-01"),
+    ],
+)
+def test_balances_flows_and_shares_by_name(name: str, value: float, start: str | None) -> None:
+    """In one table with an item of each kind, so that the table itself tells nothing."""
+    table = f"报告期,净资产,利润总额,{name}\n2024-12-31,1,1,5\n"
+    assert [(f.value, f.start) for f in read(table).facts][2] == (value, start)
+
+
+def test_an_item_that_tells_nothing_is_as_the_others_of_its_table() -> None:
+    assert read("报告期,资产总计,专项储备\n2024-12-31,9,1\n").facts[1].start is None
+    assert read("报告期,净利润,专项储备\n2024-12-31,9,1\n").facts[1].start == "2024-01-01"
+
+
+def test_a_long_table_gives_its_items_and_counts_what_stands_beside() -> None:
+    table = "SECURITY_CODE,REPORT_DATE,FISCAL_YEAR,STD_ITEM_NAME,AMOUNT,yoy\n00005,2024-03-31,03-31,{},12,0.1\n"
+    reading = read(table.format("营业额收入") + table.format("存货").split("\n")[1])
+    assert [(f.concept, f.value, f.start) for f in reading.facts] == [
+        ("营业额收入", 12, "2023-04-01"),
+        ("存货", 12, None),
+    ]
+    assert sum(reading.left_out.values()) == 2
+    with pytest.raises(NotOurs, match="not one column of figures"):
+        read("报告期,指标,A,B\n2024-12-31,净利润,1,2\n")
+
+
+def test_what_cannot_be_read_is_counted() -> None:
+    table = "报告期,净利润\n2024-12-31,1\n2024-4,2\n,3\n2024-09-30,1,234\n"
+    assert read(table).left_out == {
+        "row of '2024-4', no period that can be read": 1,
+        "row without a period": 1,
+        "row with more cells than the heading has": 1,
+    }
+    assert read("指标,20241231,2024-4\n净利润,1,2\n").left_out == {
+        "figure in a column without a period that can be read": 1
+    }
+
+
+def test_the_day_in_a_files_name_stands_in_for_no_period_that_a_row_names() -> None:
+    reading = read("报告期,净利润\n某期,1\n2024-06-30,2\n", "a_20241231.csv")
+    assert [(f.value, f.end) for f in reading.facts] == [(2, "2024-06-30")]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "gb18030", "utf-16", "utf-16-be"])
+def test_encodings(encoding: str) -> None:
+    data = "报告期,净利润\n2024-12-31,5亿\n".encode(encoding)
+    data = b"\xfe\xff" + data if encoding == "utf-16-be" else data
+    assert read(data).facts[0].value == 500000000
 
 
 def test_single_quarters_by_the_files_name() -> None:
@@ -174,6 +326,8 @@ def test_a_table_that_names_no_company_says_so_unless_told() -> None:
     [
         (b"a,b\n1,2\n", NotOurs, "neither 报告期"),
         ("股票代码,净利润\n538,5\n".encode(), NotOurs, "20241231"),
+        ("日期,股票代码,开盘,收盘,最高\n2024-05-16,600519,1,1,1\n".encode(), NotOurs, "prices"),
+        (b"ts_code,end_date,revenue\n600000.SH,20241231,1\n", NotOurs, "Tushare"),
         (b"\xff\xff\xff", UserError, "neither UTF-8 nor GBK"),
         ('报告期,净利润\n2024-12-31,"5\n'.encode(), UserError, "damaged CSV"),
     ],
