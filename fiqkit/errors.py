@@ -1,5 +1,7 @@
 """The one exception that a person is meant to read."""
 
+from importlib.util import find_spec
+
 
 class UserError(Exception):
     """Bad input: one line that says what is wrong, where, and how to mend it.
@@ -14,3 +16,13 @@ class MissingExtra(UserError):
 
     def __init__(self, feature: str, extra: str) -> None:
         super().__init__(f'{feature} needs packages that are not installed: pip install "fiqkit[{extra}]"')
+
+
+def need(feature: str, extra: str, *modules: str) -> None:
+    """Say now, and not in the middle of the work, that a feature lacks packages. Imports nothing.
+
+    Raises:
+        MissingExtra: one of the modules cannot be found.
+    """
+    if any(find_spec(module) is None for module in modules):
+        raise MissingExtra(feature, extra)

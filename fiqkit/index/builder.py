@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fiqkit import __version__
 from fiqkit.datasets import passage_row, write_jsonl
-from fiqkit.errors import UserError
+from fiqkit.errors import UserError, need
 from fiqkit.index import manifest
 from fiqkit.index.chunks import Chunk, headed, split
 from fiqkit.index.embedders import Embedder, embedder
@@ -41,11 +41,13 @@ def build(
         progress: called with (chunks done, chunks in all).
 
     Raises:
+        MissingExtra: the packages that it needs are not installed.
         UserError: no passages, an id twice, a heading too long for a chunk, an unknown embedder.
     """
     everything = [*passages, *built]
     _check(everything)
     model = embedder(embedder_name)
+    need("an index", "embed", *model.requires)
     by_id = {passage.passage_id: passage for passage in everything}
     chunks = [chunk for passage in everything for chunk in split(passage, model.spans, model.limit)]
     texts = [headed(by_id[chunk.passage_id], chunk) for chunk in chunks]

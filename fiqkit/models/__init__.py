@@ -34,9 +34,9 @@ class EngineEntry:
 
 
 ENGINES = {
-    "llama_cpp": EngineEntry("fiqkit.models.local.llama_cpp:open_engine", "llama_cpp", "pip install llama-cpp-python"),
+    "llama_cpp": EngineEntry("fiqkit.models.local.llama_cpp:open_engine", "llama_cpp", 'pip install "fiqkit[local]"'),
     "transformers": EngineEntry(
-        "fiqkit.models.local.transformers:open_engine", "transformers", "pip install torch transformers"
+        "fiqkit.models.local.transformers:open_engine", "transformers", 'pip install "fiqkit[probe]"'
     ),
     "vllm": EngineEntry("fiqkit.models.vllm.in_process:open_engine", "vllm", 'pip install "fiqkit[vllm]"'),
     "vllm-server": EngineEntry("fiqkit.models.vllm.child:open_engine", "aiohttp", "pip install aiohttp"),

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from fiqkit.models.local.threads import choose_threads
 from fiqkit.probe.category import (
@@ -103,6 +102,8 @@ def analyse(
                 found.append(partial(fits["language"].take, fits["language"].fit(layer)))
         kernel = gram(states["plain"])
         return found + [partial(decoder.take, decoder.fit(kernel)) for decoder in (*decoders.values(), *samples)]
+
+    from threadpoolctl import threadpool_limits
 
     # Layers side by side, each on one thread: BLAS's own threads would mostly wait, the matrices are small.
     with threadpool_limits(1, "blas"), ThreadPoolExecutor(choose_threads()) as pool:

@@ -6,11 +6,10 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from fiqkit.errors import MissingExtra, UserError
+from fiqkit.errors import UserError, need
 from fiqkit.probe import controls
 from fiqkit.probe.analysis import Findings, analyse
 from fiqkit.probe.capture import (
@@ -81,14 +80,16 @@ def probe(instances: Sequence[Instance], settings: Settings, say: Say, progress:
     """Run a probe; states already in `settings.out` are read back and the model is not loaded.
 
     Raises:
+        MissingExtra: the packages of the probe are not installed.
         UserError: bad input, in one line; nothing is loaded before all that can be checked has been.
     """
+    need("fiqkit probe", "probe", "torch", "transformers", "accelerate", "psutil", "safetensors", "sklearn")
     items = Items.of(instances, settings.folds, settings.seed)
     checkpoint = find_checkpoint(settings.model)
     if settings.adapter:
         check_adapter(settings.adapter, checkpoint)
     points = _points(settings.layers, checkpoint.config().num_hidden_layers + 1)
-    _check_surroundings(settings.out)
+    _make_folder(settings.out)
     tokenizer = load_tokenizer(checkpoint)
     prompts = build_prompts(instances, items.folds, lambda text: len(tokenizer.tokenize(text)), settings.seed)
     ids = {condition: [encode(tokenizer, text) for text in prompts.texts[condition]] for condition in CONDITIONS}
@@ -122,10 +123,8 @@ def probe(instances: Sequence[Instance], settings: Settings, say: Say, progress:
     return Study(result, items, states, findings, checkpoint)
 
 
-def _check_surroundings(out: Path) -> None:
-    """What would only fail after the model has run is found out before."""
-    if any(find_spec(name) is None for name in ("accelerate", "psutil", "safetensors", "sklearn")):
-        raise MissingExtra("fiqkit probe", "probe")
+def _make_folder(out: Path) -> None:
+    """A folder that cannot be made is found out before the model has run."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -222,7 +222,7 @@ def test_what_would_fail_after_the_capture_is_found_before_it(
     settings = room.Settings(str(checkpoint("qwen3")), tmp_path / "file" / "out")
     with pytest.raises(UserError, match=r"file/out: cannot be made a folder .* --out"):
         room.probe(instances, settings, print, lambda *_: None)
-    monkeypatch.setattr(room, "find_spec", lambda name: None if name == "sklearn" else name)
+    monkeypatch.setattr("fiqkit.errors.find_spec", lambda name: None if name == "sklearn" else name)
     with pytest.raises(UserError, match=r'pip install "fiqkit\[probe\]"'):
         run(checkpoint("qwen3"), instances, tmp_path)
 
