@@ -20,14 +20,22 @@ from fiqkit.commands.options import (
 
 @click.command()
 @click.option("--lineup", help="A bundled line-up (demo, local-24gb, local-32b) or a TOML file; options override it.")
+@click.option("--preset", type=click.Choice(["paper"]), help="The paper's whole setting, as a line-up of that name.")
 @click.option(
-    "--agent", callback=names, help="Model cards, weights' paths, server URLs or reference policies, by comma."
+    "--agent",
+    callback=names,
+    help="Model cards, weights' paths, server URLs, reference policies or module:factory, by comma.",
 )
 @click.option("--simulator", help="Who plays the user: rules, noisy, free-form or a card.")
 @click.option("--grader", help="Who grades the answers: rules, cascade:CARD or a card.")
 @click.option("--judge", help="Who judges the questions: rules or a card.")
 @click.option("--modes", callback=names, help="Modes by comma; answer,search,interact unless the line-up says else.")
 @click.option("--thinking", callback=names, help="Thinking modes by comma (on,off), for cards that have them.")
+@click.option("--retrieval", help="What a search returns: index (the default), own, own+spans or intended-span.")
+@click.option("--confidence", help="How confidence is asked for: action (with the answer) or post-hoc (after it).")
+@click.option("--prompt-language", help="Prompts in one language, en or zh, whatever the question's.")
+@click.option("--prompts", type=FILE, help="Folder of your own prompts for the agent, such as en/task.md.")
+@click.option("--passage-chars", type=int, help="Cut an own passage after so many characters (the paper: 4000).")
 @click.option("--instances", type=FILE, help="JSONL of instances; the bundled set without it.")
 @click.option("--passages", type=FILE, help="JSONL of the passages that the index must have been built from.")
 @click.option("--index", type=FILE, help="Folder of an index made by `fiqkit index build`.")
@@ -72,8 +80,10 @@ def command(
     from fiqkit.run.evaluation import Settings, evaluate
     from fiqkit.run.players import choose_lineup
 
+    if lineup and options["preset"]:
+        raise click.UsageError("--preset is a line-up; give it or --lineup, not both")
     settings = Settings(
-        lineup=choose_lineup(lineup, _given(options, _LINEUP), options["cards"]),
+        lineup=choose_lineup(lineup or options["preset"], _given(options, _LINEUP), options["cards"]),
         store=store,
         engine=dict(_setting(text) for text in engine),
         **_given(options, _SETTINGS),
@@ -91,11 +101,12 @@ def command(
 
 _LINEUP = (
     *("agent", "simulator", "grader", "judge", "modes", "thinking", "turns", "questions", "k", "result_tokens"),
-    *("max_tokens", "temperature", "context", "in_flight"),
+    *("max_tokens", "temperature", "context", "in_flight", "retrieval", "confidence", "prompt_language"),
+    "passage_chars",
 )
 _SETTINGS = (
-    *("instances", "passages", "index", "limit", "sample", "stratify", "seed", "cards", "allow_self_grading"),
-    *("resume", "cache", "check_determinism"),
+    *("instances", "passages", "index", "prompts", "limit", "sample", "stratify", "seed", "cards"),
+    *("allow_self_grading", "resume", "cache", "check_determinism", "preset"),
 )
 
 

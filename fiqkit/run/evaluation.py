@@ -9,13 +9,12 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-from fiqkit.agent.modes import Mode, mode
-from fiqkit.agent.world import OWN_AND_SPANS, Budget, World, spans_by_orbit
-from fiqkit.bench_data import INDEX, INSTANCES
-from fiqkit.datasets import dataset_hash, read_instances, read_passages
-from fiqkit.errors import UserError
-from fiqkit.index import Index
-from fiqkit.index.service import Searcher
+from fiqkit.agent import own
+from fiqkit.agent.modes import mode
+from fiqkit.agent.prompts import prompt_texts
+from fiqkit.agent.world import World
+from fiqkit.bench_data import INSTANCES
+from fiqkit.datasets import dataset_hash, read_instances
 from fiqkit.metrics.table import main_rows
 from fiqkit.models.template import RUN_DATE
 from fiqkit.records import Instance
@@ -26,8 +25,11 @@ from fiqkit.run.lineup import Lineup
 from fiqkit.run.manifest import check_same, manifest
 from fiqkit.run.players import Cast
 from fiqkit.run.scheduler import Interrupted, Lane, Recorder, jobs_left, play_all
+from fiqkit.run.stage import Sources, Stage
 from fiqkit.store.load import load_scored
 from fiqkit.store.store import DEFAULT_STORE, Store
+
+PAPER_V1 = "ff038831755d7933"  # `dataset_hash` of the release's version 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,9 +38,11 @@ class Settings:
 
     Attributes:
         instances, index: the user's own set; None takes the bundled one.
-        passages: what the index must have been built from; None trusts the index.
+        passages: what the index must have been built from; None trusts the index. Own passages are read from it.
+        prompts: folder of the user's own prompts for the agent.
         resume: a run id or "last".
         cache: file of completions to take from and add to.
+        preset: the whole setting that the line-up stands for; "paper" says so where the data are others.
         check_determinism: measure how often equal requests differ, for the manifest.
         engine: settings for every model opened, such as {"threads": 1}.
     """
@@ -48,11 +52,13 @@ class Settings:
     instances: Path | None = None
     passages: Path | None = None
     index: Path | None = None
+    prompts: Path | None = None
     limit: int | None = None
     sample: int | None = None
     stratify: tuple[str, ...] = ()
     seed: int = 0
     resume: str | None = None
+    preset: str | None = None
     cards: Path | None = None
     allow_self_grading: bool = False
     cache: Path | None = None
@@ -96,6 +102,8 @@ async def evaluate(settings: Settings, watch: Watch = Watch()) -> Result:
         UserError: bad input anywhere, before the first episode; a store that can no longer be written.
     """
     modes = list(dict.fromkeys(map(mode, settings.lineup.modes)))
+    prompt_texts(settings.prompts)  # these two are refused before anything is loaded
+    own.check(settings.lineup.agent)
     everything = read_instances(settings.instances or INSTANCES)
     instances = select(
         everything,
@@ -104,7 +112,12 @@ async def evaluate(settings: Settings, watch: Watch = Watch()) -> Result:
         stratify=settings.stratify,
         seed=settings.seed,
     )
-    index = _open_index(settings, modes, instances)
+    sources = Sources(settings.instances, settings.passages, settings.index)
+    stage = Stage(settings.lineup, modes, everything, instances, sources, settings.seed)
+    if settings.preset == "paper" and dataset_hash(everything) != PAPER_V1:
+        watch.said("preset paper: these instances are not the 173 of the release's version 1; name them: --instances")
+    if stage.built:
+        watch.said(f"{stage.built} own passages are not at hand and were built from the evidence spans")
     cast = Cast(settings.lineup, settings.seed, settings.cards, settings.engine or {}, settings.cache)
     if not settings.allow_self_grading:
         cast.check_self_grading()
@@ -113,7 +126,6 @@ async def evaluate(settings: Settings, watch: Watch = Watch()) -> Result:
         watch.said(line)
     plan.check()
     store = Store(settings.store, create=True)
-    searcher = Searcher(index, settings.lineup.k) if index else None
     RUN_DATE.set(_date(store, settings))
     try:
         for line in await cast.open():
@@ -121,15 +133,7 @@ async def evaluate(settings: Settings, watch: Watch = Watch()) -> Result:
         agents = cast.agents(instances)
         grader, judge = cast.grader(), cast.judge()
         assessor = Assessor(grader, judge)
-        world = World(
-            simulator=cast.simulator(),
-            search=searcher,
-            own_passage=_own_passage(index) if index else None,
-            budget=Budget(settings.lineup.turns, settings.lineup.questions),
-            orbits=spans_by_orbit(everything),
-            result_tokens=settings.lineup.result_tokens,
-            seed=settings.seed,
-        )
+        world = stage.world(cast.simulator(), settings.prompts)
         players: dict[str, Simulator | Grader | Judge] = {
             "simulator": world.simulator,
             "grader": grader,
@@ -139,7 +143,8 @@ async def evaluate(settings: Settings, watch: Watch = Watch()) -> Result:
             _comparable(settings, instances),
             [agent.describe() for agent in agents],
             {role: player.describe() for role, player in players.items()},
-            asdict(index.manifest) if index else None,
+            asdict(stage.index.manifest) if stage.index else None,
+            settings.prompts,
         )
         probed = {"probe": await cast.probe(agents), "date": str(RUN_DATE.get())}
         if settings.check_determinism:
@@ -157,8 +162,7 @@ async def evaluate(settings: Settings, watch: Watch = Watch()) -> Result:
         store.add_to_manifest(run, {"usage": usage})
         return Result(run, settings.store, store.count(run), complete, main_rows(load_scored(store, [run])), usage)
     finally:
-        if searcher:
-            searcher.close()
+        stage.close()
         await cast.close()
         store.close()
 
@@ -176,29 +180,6 @@ async def _play(
     finally:
         store.set_status(run, status)
     return status == "done"
-
-
-def _open_index(settings: Settings, modes: list[Mode], instances: list[Instance]) -> Index | None:
-    """The index that the modes need. The bundled one serves the bundled instances only."""
-    if not any(m.search for m in modes):
-        return None
-    folder = settings.index or (None if settings.instances else INDEX)
-    if folder is None:
-        searching = next(m.name for m in modes if m.search)
-        raise UserError(
-            f"mode {searching!r} searches, and there is no index for {settings.instances}; build one with "
-            "`fiqkit index build` and name it with --index"
-        )
-    passages = read_passages(settings.passages) if settings.passages else None
-    index = Index.open(folder, passages=passages)
-    if any(m.retrieval == OWN_AND_SPANS for m in modes):
-        for instance in instances:
-            index.passage(instance.passage_id or instance.instance_id)
-    return index
-
-
-def _own_passage(index: Index) -> Callable[[Instance], Any]:
-    return lambda instance: index.passage(instance.passage_id or instance.instance_id)
 
 
 def _comparable(settings: Settings, instances: list[Instance]) -> dict[str, Any]:

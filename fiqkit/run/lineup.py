@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from fiqkit.agent.modes import PRIMARY
+from fiqkit.agent.world import CONFIDENCES, RETRIEVALS
 from fiqkit.errors import UserError
+from fiqkit.taxonomy import LANGUAGES
 
 FOLDER = Path(__file__).parent / "lineups"
 
@@ -25,6 +27,10 @@ class Lineup:
         result_tokens: a search result holds whole chunks up to about this many tokens.
         context: tokens of prompt and reply together that each model is opened with; None takes the card's.
         in_flight: episodes in flight for each agent; None asks the engine.
+        retrieval: what a search returns (index, own, own+spans, intended-span); None: the index.
+        passage_chars: an own passage is cut after so many characters, as the paper did; None leaves it whole.
+        confidence: "action" as part of the answer, "post-hoc" in a call of its own after it.
+        prompt_language: language of the prompts, "en" or "zh"; None takes each instance's.
         constructor, verifier, teacher: models for building instances and demonstrations; a run does not load them.
     """
 
@@ -45,6 +51,10 @@ class Lineup:
     temperature: float = 0.0
     context: int | None = None
     in_flight: int | None = None
+    retrieval: str | None = None
+    passage_chars: int | None = None
+    confidence: str = "action"
+    prompt_language: str | None = None
 
 
 _KINDS: dict[str, tuple[type, ...]] = {
@@ -53,7 +63,9 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "int": (int,),
     "float": (int, float),
     "int | None": (int,),
+    "str | None": (str,),
 }
+_ONE_OF = {"retrieval": RETRIEVALS, "confidence": CONFIDENCES, "prompt_language": LANGUAGES}
 
 
 def names() -> list[str]:
@@ -95,6 +107,8 @@ def override(lineup: Lineup, values: Mapping[str, Any], where: str) -> Lineup:
             )
         if isinstance(value, int | float) and value < (0 if key == "temperature" else 1):
             raise UserError(f"{where}: {key} is {value}; it is too small")
+        if key in _ONE_OF and value not in _ONE_OF[key]:
+            raise UserError(f"{where}: {key} is {value!r}; it is one of {', '.join(_ONE_OF[key])}")
         checked[key] = value
     bad = [mode for mode in checked.get("thinking", ()) if mode not in ("on", "off")]
     if bad:

@@ -6,10 +6,11 @@ import json
 import platform
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 from fiqkit import __version__, offline
-from fiqkit.agent.prompts import prompts_hash
+from fiqkit.agent.prompts import prompt_texts, prompts_hash
 from fiqkit.errors import UserError
 
 _PACKAGES = (
@@ -40,14 +41,16 @@ def manifest(
     agents: Sequence[Mapping[str, Any]],
     roles: Mapping[str, Mapping[str, Any]],
     index: Mapping[str, Any] | None,
+    prompts: Path | None = None,
 ) -> dict[str, Any]:
-    """The manifest of a new run. `settings` is what a resumed run must have equal."""
+    """The manifest of a new run. `settings` is what a resumed run must have equal; `prompts` a folder of own ones."""
     return {
         "settings": dict(settings),
         "agents": [dict(agent) for agent in agents],
         "roles": {name: dict(role) for name, role in roles.items()},
         "index": None if index is None else dict(index),
-        "prompts": prompts_hash(),
+        "prompts": prompts_hash(prompts),
+        "prompt_texts": prompt_texts(prompts),
         "versions": versions(),
         "offline": offline.state(),
         "machine": {"system": platform.system(), "processor": platform.machine()},

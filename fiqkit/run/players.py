@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fiqkit import roles
+from fiqkit.agent import own
 from fiqkit.agent.policy import Agent, EngineAgent
 from fiqkit.agent.reference import POLICIES, ReferenceAgent
 from fiqkit.errors import UserError
@@ -44,6 +45,13 @@ def played_by(role: str, setting: str) -> tuple[str, str | None]:
     return (kind, card) if kind in _KINDS[role] else ("llm", setting)
 
 
+def card_of(agent: str) -> str | None:
+    """The model card behind an agent's setting; None for a reference policy, or a policy of the user's own without."""
+    if agent in POLICIES:
+        return None
+    return own.card_of(agent) if own.names_factory(agent) else agent
+
+
 def choose_lineup(name: str | None, options: Mapping[str, Any], cards: Path | None = None) -> Lineup:
     """The line-up that a name and overriding options mean.
 
@@ -52,8 +60,8 @@ def choose_lineup(name: str | None, options: Mapping[str, Any], cards: Path | No
     """
     if name is None:
         agents = options.get("agent", Lineup().agent)
-        shown = [a for a in agents if a not in POLICIES]
-        name = "demo" if shown and not any(find_card(agent, cards).measures for agent in shown) else None
+        shown = [card for agent in agents if (card := card_of(agent))]
+        name = "demo" if shown and not any(find_card(card, cards).measures for card in shown) else None
     return override(load(name) if name else Lineup(), options, "options")
 
 
@@ -77,7 +85,7 @@ class Cast:
         Raises:
             UserError: an unknown card, or a thinking mode that a card does not have.
         """
-        named = {"agent": [name for name in self.lineup.agent if name not in POLICIES]}
+        named = {"agent": [asked for name in self.lineup.agent if (asked := card_of(name))]}
         for role in _KINDS:
             card_name = played_by(role, getattr(self.lineup, role))[1]
             named[role] = [card_name] if card_name else []
@@ -121,6 +129,10 @@ class Cast:
     def _agents_of(self, name: str, instances: Sequence[Instance]) -> list[Agent]:
         if name in POLICIES:
             return [ReferenceAgent(name, instances, self.seed)]
+        if own.names_factory(name):
+            asked = card_of(name)
+            behind = self._engines[_weights_of(find_card(asked, self.cards))] if asked else None
+            return [own.OwnAgent(name, behind, self.seed)]
         card = find_card(name, self.cards)
         engine = self._engines[_weights_of(card)]
         sampling = Sampling(max_tokens=self.lineup.max_tokens, temperature=self.lineup.temperature)
@@ -220,9 +232,10 @@ class Cast:
         """
         if self.lineup.in_flight:
             return self.lineup.in_flight
-        if not isinstance(agent, EngineAgent):
+        engine = getattr(agent, "engine", None)
+        if engine is None:
             return _REFERENCE_IN_FLIGHT
-        parallel = agent.engine.can.parallel
+        parallel: int = engine.can.parallel
         return parallel if parallel == 1 else parallel + max(1, parallel // 4)
 
     async def close(self) -> None:

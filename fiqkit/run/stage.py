@@ -1,0 +1,134 @@
+"""The stage of a run: the index or the passages behind a search, and the world that every episode is played in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fiqkit.agent.modes import Mode
+from fiqkit.agent.world import INDEX, OWN, OWN_AND_SPANS, Budget, World, spans_by_orbit
+from fiqkit.bench_data import INDEX as BUNDLED_INDEX
+from fiqkit.bench_data import PASSAGES as BUNDLED_PASSAGES
+from fiqkit.datasets import read_passages
+from fiqkit.errors import UserError
+from fiqkit.index import Index, missing_passages
+from fiqkit.index.service import Searcher
+from fiqkit.records import Instance, Passage
+from fiqkit.roles.interfaces import Simulator
+from fiqkit.run.lineup import Lineup
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where a run's passages come from. The bundled ones serve the bundled instances alone.
+
+    Attributes:
+        instances: the user's own file; None takes the bundled set.
+        passages: what the index must have been built from, or what own passages are read from.
+        index: folder of the user's own index.
+    """
+
+    instances: Path | None = None
+    passages: Path | None = None
+    index: Path | None = None
+
+
+class Stage:
+    """Index, passages and budgets of a run, opened and checked before anything is loaded.
+
+    Attributes:
+        index: the index that modes search, or None.
+        built: how many own passages had to be made from evidence spans.
+    """
+
+    def __init__(
+        self,
+        lineup: Lineup,
+        modes: Sequence[Mode],
+        everything: Sequence[Instance],
+        instances: Sequence[Instance],
+        sources: Sources,
+        seed: int,
+    ) -> None:
+        """Open what the modes need.
+
+        Args:
+            everything: the whole set, out of which `instances` are played: siblings of an orbit are taken from it.
+
+        Raises:
+            UserError: a mode that fixes another retrieval, no index or no passage for what is wanted, a stale index.
+        """
+        self._lineup = lineup
+        self._everything = everything
+        self._seed = seed
+        self._searcher: Searcher | None = None
+        self.built = 0
+        retrievals = {self._retrieval(m) for m in modes if m.search}
+        searching = next((m.name for m in modes if m.search), "")
+        self.index = _open_index(sources, searching) if INDEX in retrievals else None
+        wants_own = bool(retrievals & {OWN, OWN_AND_SPANS})
+        self._own = self._own_passages(sources, instances) if wants_own else None
+
+    def _retrieval(self, mode: Mode) -> str:
+        asked, fixed = self._lineup.retrieval, mode.retrieval
+        if asked and fixed and asked != fixed:
+            raise UserError(
+                f"mode {mode.name!r} is interact with --retrieval {fixed}; it cannot be run with --retrieval {asked}"
+            )
+        return fixed or asked or INDEX
+
+    def _own_passages(self, sources: Sources, instances: Sequence[Instance]) -> Callable[[Instance], Passage]:
+        """Each instance's own passage: out of the index where there is one, else out of the file."""
+        folder = sources.index or (None if sources.instances or self.index is None else BUNDLED_INDEX)
+        index = self.index or (Index.open(folder) if folder else None)
+        if index is not None:
+            for instance in instances:
+                index.passage(_passage_id(instance))
+            return lambda instance: index.passage(_passage_id(instance))
+        file = sources.passages or (None if sources.instances else BUNDLED_PASSAGES)
+        found = read_passages(file) if file else []
+        made = missing_passages(self._everything, found, self._seed)
+        self.built = len(made)
+        by_id = {passage.passage_id: passage for passage in (*found, *made)}
+        return lambda instance: by_id[_passage_id(instance)]
+
+    def world(self, simulator: Simulator, prompts: Path | None = None) -> World:
+        """The world of every episode of the run."""
+        lineup = self._lineup
+        if self.index is not None and self._searcher is None:
+            self._searcher = Searcher(self.index, lineup.k)
+        return World(
+            simulator=simulator,
+            search=self._searcher,
+            own_passage=self._own,
+            budget=Budget(lineup.turns, lineup.questions),
+            retrieval=lineup.retrieval or INDEX,
+            passage_chars=lineup.passage_chars,
+            orbits=spans_by_orbit(self._everything),
+            result_tokens=lineup.result_tokens,
+            confidence=lineup.confidence,
+            prompt_language=lineup.prompt_language,
+            prompts=prompts,
+            seed=self._seed,
+        )
+
+    def close(self) -> None:
+        """Stop searching. Safe to call twice."""
+        if self._searcher is not None:
+            self._searcher.close()
+
+
+def _open_index(sources: Sources, mode: str) -> Index:
+    """The index that is searched: the user's own, or the bundled one for the bundled instances."""
+    folder = sources.index or (None if sources.instances else BUNDLED_INDEX)
+    if folder is None:
+        raise UserError(
+            f"mode {mode!r} searches, and there is no index for {sources.instances}; build one with "
+            "`fiqkit index build` and name it with --index, or take --retrieval own"
+        )
+    return Index.open(folder, passages=read_passages(sources.passages) if sources.passages else None)
+
+
+def _passage_id(instance: Instance) -> str:
+    return instance.passage_id or instance.instance_id
