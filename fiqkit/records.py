@@ -242,6 +242,7 @@ class AnswerVerdict:
     also: bool = False
     flags: tuple[str, ...] = ()
     why: str = ""
+    confidence: float | None = None
 
     @classmethod
     def of(cls, given_by: str, grade: Grade) -> AnswerVerdict:
@@ -256,6 +257,7 @@ class AnswerVerdict:
             grade.also,
             grade.flags,
             grade.why,
+            grade.confidence,
         )
 
 

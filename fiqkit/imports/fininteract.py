@@ -122,7 +122,12 @@ def _import_run(path: Path, instances: Sequence[Instance], store: Store, faults:
     elif store.resolve(run)["kind"] != "import":
         raise UserError(f"{path}: the store has a run {run!r} of its own; rename the file or name another --store")
     there = store.done(run)
-    new = [pair for pair in episodes if (pair[0].model, pair[0].mode, pair[0].instance_id) not in there]
+    items = store.items(run)
+    new = [
+        (episode, verdicts)
+        for episode, verdicts in episodes
+        if (episode.model, episode.mode, episode.instance_id, items[episode.instance_id], 0) not in there
+    ]
     store.write(run, new)
     store.set_status(run, "done" if len(faults) == before else "partial")
     modes = sorted({episode.mode for episode, _ in episodes}, key=mode_rank)

@@ -19,9 +19,9 @@ Pair = tuple[Scored, Scored]
 
 
 def pair(first: Iterable[Scored], second: Iterable[Scored]) -> list[Pair]:
-    """Episodes on the same instance, where both count; in the order of the first."""
-    other = {e.instance_id: e for e in second if e.counts}
-    return [(e, other[e.instance_id]) for e in first if e.counts and e.instance_id in other]
+    """Episodes on the same item and sample, where both count; in the order of the first."""
+    other = {e.key: e for e in second if e.counts}
+    return [(e, other[e.key]) for e in first if e.counts and e.key in other]
 
 
 def compare(

@@ -40,21 +40,21 @@ def primary_error(e: Scored) -> str | None:
     return "E3" if judged else "unjudged"
 
 
-def answered_by_template(episodes: Iterable[Scored]) -> set[tuple[str, str]]:
-    """(model, instance) that came out right in the mode template-oracle: the ground of E6."""
-    return {(e.model, e.instance_id) for e in episodes if e.mode == TEMPLATE_ORACLE and e.counts and e.is_intended}
+def answered_by_template(episodes: Iterable[Scored]) -> set[tuple[str, ...]]:
+    """(model, instance, record) that came out right in the mode template-oracle: the ground of E6."""
+    return {(e.model, *e.record) for e in episodes if e.mode == TEMPLATE_ORACLE and e.counts and e.is_intended}
 
 
-def error_flags(e: Scored, by_template: Collection[tuple[str, str]]) -> tuple[str, ...]:
+def error_flags(e: Scored, by_template: Collection[tuple[str, ...]]) -> tuple[str, ...]:
     """E6: wrong, though right once the template question was asked for it. E7: right, with little resolved."""
     if not e.counts:
         return ()
     if not e.is_intended:
-        return ("E6",) if e.mode != TEMPLATE_ORACLE and (e.model, e.instance_id) in by_template else ()
+        return ("E6",) if e.mode != TEMPLATE_ORACLE and (e.model, *e.record) in by_template else ()
     return ("E7",) if e.dise_plus < LITTLE_RESOLVED else ()
 
 
-def error_budget(episodes: Sequence[Scored], by_template: Collection[tuple[str, str]] = ()) -> dict[str, float]:
+def error_budget(episodes: Sequence[Scored], by_template: Collection[tuple[str, ...]] = ()) -> dict[str, float]:
     """Shares of the episodes that count: `right` and the primary labels add up to 1; E6 and E7 are flags beside."""
     counted = [e for e in episodes if e.counts]
     labels = Counter(primary_error(e) or "right" for e in counted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -10,10 +11,17 @@ from fiqkit.metrics.table import group
 
 
 def item_difficulty(episodes: Iterable[Scored]) -> dict[str, float]:
-    """Share of runs (run, model, mode) that got each instance right, by instance id; hard ones first."""
-    by_instance = group((e for e in episodes if e.counts), lambda e: e.instance_id)
-    shares = {key: sum(bool(e.is_intended) for e in found) / len(found) for key, found in by_instance.items()}
-    return dict(sorted(shares.items(), key=lambda item: item[1]))
+    """Share of runs (run, model, mode) that got each instance right, by instance id; hard ones first.
+
+    Records that differ under one id are two items, `ID@` and the record's hash.
+    """
+    by_item = group((e for e in episodes if e.counts), lambda e: e.record)
+    records = Counter(instance_id for instance_id, _ in by_item)
+    shares = {
+        name if records[name] == 1 else f"{name}@{item[:8]}": sum(bool(e.is_intended) for e in found) / len(found)
+        for (name, item), found in by_item.items()
+    }
+    return dict(sorted(shares.items(), key=lambda share: (share[1], share[0])))
 
 
 # What a reference agent scores on an instance of prior entropy h0: (accuracy, default-capture, questions).
@@ -32,7 +40,7 @@ def reference_rows(episodes: Iterable[Scored]) -> list[dict[str, Any]]:
     The oracle asks once and answers A; the contrarian answers the gold that is not the default; random-reading tosses
     a coin between the two golds; random-of-k draws among the 2^h0 readings; the default-reader answers A_d.
     """
-    entropies = list({e.instance_id: e.h0 for e in episodes}.values())
+    entropies = list({e.record: e.h0 for e in episodes}.values())
     if not entropies:
         return []
     return [_reference(name, [scores(h0) for h0 in entropies], entropies) for name, scores in REFERENCES.items()]

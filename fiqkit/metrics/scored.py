@@ -20,6 +20,7 @@ class Scored:
         is_intended, is_default: the answer equals A, or A_d; None when that is not known. In the mode `enumerate`
             they say whether the value is among those listed.
         confidence: stated confidence, 0 to 100, or None.
+        item, sample: with `instance_id`, what was played: the hash of its record, and which of the repeated draws.
         episode: the episode's number in its store; 0 where there is none.
         n_asks: questions that reached the user, judged or not.
         questions: the judge's verdicts on them, in the order asked.
@@ -47,6 +48,18 @@ class Scored:
     questions: tuple[Judgement, ...] = ()
     flags: tuple[str, ...] = ()
     episode: int = 0
+    item: str = ""
+    sample: int = 0
+
+    @property
+    def record(self) -> tuple[str, str]:
+        """The item: instance and the hash of its record. Equal ids of two data sets may be two items."""
+        return self.instance_id, self.item
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """What two episodes must share to be a pair: instance, record and sample."""
+        return self.instance_id, self.item, self.sample
 
     @property
     def primary(self) -> str:
@@ -55,8 +68,8 @@ class Scored:
 
     @property
     def failed(self) -> bool:
-        """The infrastructure failed: the episode says nothing about the agent."""
-        return self.ending == Ending.ENGINE_ERROR
+        """The engine or the kit itself failed: the episode says nothing about the agent."""
+        return self.ending in (Ending.ENGINE_ERROR, Ending.BUG)
 
     @property
     def counts(self) -> bool:

@@ -112,6 +112,7 @@ def _apart(episodes: Sequence[Scored]) -> dict[str, Any]:
     """What is kept out of the denominators, how episodes ended, and what their answers were."""
     counted = [e for e in episodes if e.counts]
     failed = sum(e.failed for e in episodes)
+    bugs = sum(e.ending == Ending.BUG for e in episodes)
     correct = sum(bool(e.is_intended) for e in counted)
     missing = len(episodes) - len(counted)
     endings = Counter(str(e.ending) for e in episodes)
@@ -119,7 +120,8 @@ def _apart(episodes: Sequence[Scored]) -> dict[str, Any]:
     return {
         "episodes": len(episodes),
         "unscored": missing - failed,
-        "engine_error": failed,
+        "engine_error": failed - bugs,
+        "bug": bugs,
         "accuracy_worst": correct / len(episodes),
         "accuracy_best": (correct + missing) / len(episodes),
         "endings": {str(name): endings[name] / len(episodes) for name in Ending if endings[name]},

@@ -22,10 +22,11 @@ from fiqkit.roles.assess import Assessor
 from fiqkit.roles.interfaces import Grader, Judge, Simulator
 from fiqkit.run.draw import select
 from fiqkit.run.lineup import Lineup
-from fiqkit.run.manifest import check_same, manifest
+from fiqkit.run.manifest import manifest
 from fiqkit.run.players import Cast
 from fiqkit.run.scheduler import Interrupted, Lane, Recorder, jobs_left, play_all
 from fiqkit.run.stage import Sources, Stage
+from fiqkit.store.comparable import check_same
 from fiqkit.store.load import load_scored
 from fiqkit.store.store import DEFAULT_STORE, Store
 
@@ -209,8 +210,8 @@ def _begin(store: Store, settings: Settings, instances: list[Instance], describe
     if settings.resume and store.runs():
         before = store.resolve(settings.resume)
         run: str = before["run"]
-        check_same(run, before["manifest"], described)
-        store.drop_engine_errors(run)
+        check_same(run, before["manifest"], described, asdict(Lineup()))
+        store.drop_failed(run)
         store.set_status(run, "running")
         return run
     run = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"

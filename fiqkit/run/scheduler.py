@@ -18,8 +18,9 @@ from fiqkit.agent.environment import Environment
 from fiqkit.agent.modes import Mode
 from fiqkit.agent.policy import Agent, play
 from fiqkit.agent.world import World
+from fiqkit.datasets import record_hash
 from fiqkit.records import Episode, Instance, Verdict
-from fiqkit.store.store import Store
+from fiqkit.store.store import Key, Store
 
 Judge = Callable[[Episode, Instance], Awaitable[Sequence[Verdict]]]
 Finished = tuple[Episode, Sequence[Verdict]]
@@ -163,15 +164,16 @@ async def play_all(
 
 
 def jobs_left(
-    agents: Sequence[Agent], modes: Sequence[Mode], instances: Sequence[Instance], done: set[tuple[str, str, str]]
+    agents: Sequence[Agent], modes: Sequence[Mode], instances: Sequence[Instance], done: set[Key]
 ) -> list[list[Job]]:
-    """Each agent's jobs that are not in `done` (model, mode, instance id), one instance's modes side by side."""
+    """Each agent's jobs whose keys are not in `done`, one instance's modes side by side."""
+    items = [(instance, record_hash(instance)) for instance in instances]
     return [
         [
             Job(agent, mode, instance)
-            for instance in instances
+            for instance, item in items
             for mode in modes
-            if (agent.name, mode.name, instance.instance_id) not in done
+            if (agent.name, mode.name, instance.instance_id, item, 0) not in done
         ]
         for agent in agents
     ]

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fiqkit.errors import UserError
 from fiqkit.metrics.scored import ENUMERATE, Scored
+from fiqkit.metrics.table import mode_rank
 from fiqkit.records import Ending, Judgement
 from fiqkit.store.store import Store
 
 RECORDED = "recorded"  # grader and judge of imported labels
 RULES = "rules"
+
+_NUMBERS = re.compile(r"([0-9]+)")
 
 
 def load_scored(
@@ -46,12 +50,23 @@ def _of_run(store: Store, run: Mapping[str, Any], grader: str | None, judge: str
     questions = _questions(store, run["run"], judge)
     rows = store.db.query(
         "SELECT e.*, i.language, i.categories, i.h0, i.cluster, v.outcome, v.is_intended, v.is_default, "
-        "v.flags AS marks FROM episodes e JOIN instances i ON i.dataset = ? AND i.instance_id = e.instance_id "
+        "v.flags AS marks FROM episodes e JOIN instances i USING (instance_id, item) "
         "LEFT JOIN verdicts v ON v.episode = e.episode AND v.kind = 'answer' AND v.turn = -1 AND v.given_by = ? "
-        "WHERE e.run = ? ORDER BY e.episode",
-        (run["dataset"], grader, run["run"]),
+        "WHERE e.run = ? AND e.parent IS NULL",
+        (grader, run["run"]),
     )
-    return [_scored(row, grader, judge, questions.get(row["episode"], ())) for row in rows]
+    scored = [_scored(row, grader, judge, questions.get(row["episode"], ())) for row in rows]
+    return sorted(scored, key=_place)
+
+
+def _place(e: Scored) -> tuple[Any, ...]:
+    """Where an episode stands among those of its run: a matter of what it is, not of when it ended."""
+    return natural(e.model), mode_rank(e.mode), natural(e.instance_id), e.item, e.sample
+
+
+def natural(text: str) -> tuple[tuple[int, str], ...]:
+    """A key that sorts names as people do: qwen3-8b before qwen3-14b."""
+    return tuple((int(part), "") if part.isdigit() else (-1, part) for part in _NUMBERS.split(text) if part)
 
 
 def _giver(store: Store, run: str, kind: str, named: str | None, usual: str) -> str:
@@ -90,6 +105,8 @@ def _scored(row: Mapping[str, Any], grader: str, judge: str, questions: Iterable
         grader=grader,
         judge=judge,
         instance_id=row["instance_id"],
+        item=row["item"],
+        sample=row["sample"],
         language=row["language"],
         categories=tuple(json.loads(row["categories"])),
         h0=row["h0"],
@@ -112,9 +129,9 @@ def _scored(row: Mapping[str, Any], grader: str, judge: str, questions: Iterable
 def _labels(row: Mapping[str, Any], ending: Ending, marks: Sequence[str]) -> tuple[bool | None, bool | None]:
     """Whether the episode gave the intended and the default value; None when that is not known.
 
-    An episode without an accepted answer gave neither, by its ending alone; an engine error says nothing.
+    An episode without an accepted answer gave neither, by its ending alone; an engine error or a bug says nothing.
     """
-    if ending == Ending.ENGINE_ERROR:
+    if ending in (Ending.ENGINE_ERROR, Ending.BUG):
         return None, None
     if ending != Ending.ANSWERED:
         return False, False

@@ -9,68 +9,65 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sqlite_utils import Database
-
-from fiqkit.datasets import instance_row, parse_instance
+from fiqkit import sqlite_file
+from fiqkit.datasets import parse_instance, record_hash
 from fiqkit.errors import UserError
 from fiqkit.records import Ending, Episode, Instance, Verdict
-from fiqkit.store.schema import (
+from fiqkit.store.rows import (
     INSERT_EPISODE,
+    INSERT_INSTANCE,
     INSERT_TURN,
     INSERT_VERDICT,
-    SCHEMA,
-    VERSION,
     episode_values,
+    instance_values,
     read_episode,
     read_turn,
     turn_values,
     verdict_values,
 )
+from fiqkit.store.schema import RUN_STORE, see_as_today
 
 DEFAULT_STORE = "fiqkit.db"
 
+Key = tuple[str, str, str, str, int]  # model, mode, instance_id, item, sample: names an episode within a run
+
+_FAILED = f"'{Ending.ENGINE_ERROR}', '{Ending.BUG}'"  # endings that say nothing of the agent
+
 
 class Store:
-    """An open run store. One writer at a time; any number of readers beside it (WAL)."""
+    """An open run store. Many may write it and any number read it at once (WAL)."""
 
-    def __init__(self, path: Path, *, create: bool = False) -> None:
-        """Open the store at `path`.
+    def __init__(self, path: Path, *, write: bool = False, create: bool = False) -> None:
+        """Open the store at `path`, to read it unless `write` or `create` is given.
+
+        A reader changes no byte of any file and takes the store in the schema that it has. A writer migrates it, after
+        a copy was put beside it.
 
         Raises:
-            UserError: no store there and `create` is false, not a store of this version, or not writable.
+            UserError: no store there and `create` is false, not a store, one of a later version, or not writable.
         """
         self.path = path
-        if not create and not path.exists():
-            raise UserError(f"{path}: no run store there; start a run first, or name the file with --store")
-        try:
-            self.db = Database(sqlite3.connect(path, check_same_thread=False, isolation_level=None))
-            self.conn: sqlite3.Connection = self.db.conn
-            self.conn.execute("PRAGMA journal_mode=WAL")
-            self.conn.execute("PRAGMA synchronous=NORMAL")
-            self.conn.execute("PRAGMA busy_timeout=10000")
-            self._check_version(create)
-        except sqlite3.Error as error:
-            raise UserError(
-                f"{path}: cannot be used as a run store ({error}); name another file with --store"
-            ) from error
-        row = self.conn.execute("SELECT coalesce(max(episode), 0) FROM episodes").fetchone()
-        self._last_episode: int = row[0]
-
-    def _check_version(self, create: bool) -> None:
-        version = self.conn.execute("PRAGMA user_version").fetchone()[0]
-        empty = not self.db.table_names()
-        if version == 0 and empty and create:
-            self.conn.executescript(f"BEGIN;{SCHEMA}PRAGMA user_version={VERSION};COMMIT;")
-        elif version != VERSION:
-            raise UserError(f"{self.path}: not a run store of this version of fiqkit; name another file with --store")
+        if write or create:
+            self.db = sqlite_file.open_to_write(path, RUN_STORE, create=create)
+        else:
+            self.db, version = sqlite_file.open_to_read(path, RUN_STORE)
+            if version < RUN_STORE.version:
+                see_as_today(self.db)
+        self.conn: sqlite3.Connection = self.db.conn
 
     def close(self) -> None:
         """Close the file. Safe to call twice."""
-        self.conn.close()
+        sqlite_file.close(self.db)
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Everything that is written within, or nothing of it."""
+        return sqlite_file.transaction(self.db, "run store")
 
     # --- writing ----------------------------------------------------------------------------------------------------
 
@@ -78,7 +75,7 @@ class Store:
         self, run: str, kind: str, dataset: str, instances: Iterable[Instance], manifest: Mapping[str, Any]
     ) -> None:
         """Record a new run and the instances it works on, in one transaction. The run starts as "running"."""
-        with transaction(self.conn):
+        with self.transaction():
             self.conn.execute(
                 "INSERT INTO runs VALUES (?,?,?,?,?,?,?)",
                 (run, kind, "running", now(), None, dataset, json.dumps(manifest, ensure_ascii=False)),
@@ -87,27 +84,16 @@ class Store:
 
     def add_instances(self, dataset: str, instances: Iterable[Instance]) -> None:
         """Keep a data set that no run works on yet; instances that are there stay as they are."""
-        with transaction(self.conn):
+        with self.transaction():
             self.put_instances(dataset, instances)
 
     def put_instances(self, dataset: str, instances: Iterable[Instance]) -> None:
         """As `add_instances`, within the caller's transaction."""
+        items = [(record_hash(instance), instance) for instance in instances]
+        self.conn.executemany(INSERT_INSTANCE, (instance_values(item, instance) for item, instance in items))
         self.conn.executemany(
-            "INSERT OR IGNORE INTO instances VALUES (?,?,?,?,?,?,?,?,?)",
-            (
-                (
-                    dataset,
-                    i.instance_id,
-                    i.language,
-                    i.primary,
-                    json.dumps(i.categories),
-                    i.h0,
-                    i.cluster,
-                    i.question,
-                    json.dumps(instance_row(i), ensure_ascii=False),
-                )
-                for i in instances
-            ),
+            "INSERT OR IGNORE INTO datasets VALUES (?,?,?,?)",
+            ((dataset, place, instance.instance_id, item) for place, (item, instance) in enumerate(items)),
         )
 
     def set_status(self, run: str, status: str) -> None:
@@ -117,27 +103,34 @@ class Store:
 
     def add_to_manifest(self, run: str, entries: Mapping[str, Any]) -> None:
         """Put entries into a run's manifest, replacing those of the same name."""
-        with transaction(self.conn):
+        with self.transaction():
             manifest = self.resolve(run)["manifest"] | dict(entries)
             text = json.dumps(manifest, ensure_ascii=False)
             self.conn.execute("UPDATE runs SET manifest=? WHERE run=?", (text, run))
 
     def write(self, run: str, finished: Sequence[tuple[Episode, Sequence[Verdict]]]) -> None:
-        """Write episodes with their turns and first verdicts in one transaction: all of them or none."""
-        numbered = list(enumerate(finished, self._last_episode + 1))
-        # Rows are made one by one between SQLite's steps, which release the interpreter: the event loop never waits
-        # for a whole batch of them.
-        with transaction(self.conn):
+        """Write episodes with their turns and first verdicts in one transaction: all of them or none.
+
+        An episode that does not say on which record it was played gets that of the run's data set.
+        """
+        with self.transaction():
+            if not all(episode.item for episode, _ in finished):
+                items = self.items(run)
+                finished = [(e if e.item else replace(e, item=items[e.instance_id]), given) for e, given in finished]
+            # The numbers belong to this transaction: other runs may write the same file.
+            first = self.conn.execute("SELECT coalesce(max(episode), 0) + 1 FROM episodes").fetchone()[0]
+            numbered = list(enumerate(finished, first))
+            # Rows are made one by one between SQLite's steps, which release the interpreter: the event loop never waits
+            # for a whole batch of them.
             self.conn.executemany(INSERT_EPISODE, (episode_values(n, run, e) for n, (e, _) in numbered))
             self.conn.executemany(
                 INSERT_TURN, (turn_values(n, i, turn) for n, (e, _) in numbered for i, turn in enumerate(e.turns))
             )
             self.conn.executemany(INSERT_VERDICT, (verdict_values(n, v) for n, (_, given) in numbered for v in given))
-        self._last_episode += len(numbered)
 
     def add_verdicts(self, verdicts: Iterable[tuple[int, Verdict]]) -> None:
         """Add verdicts on (episode number, verdict), replacing those that the same giver gave before."""
-        with transaction(self.conn):
+        with self.transaction():
             self.conn.executemany(INSERT_VERDICT, (verdict_values(number, verdict) for number, verdict in verdicts))
 
     # --- reading ----------------------------------------------------------------------------------------------------
@@ -163,10 +156,12 @@ class Store:
         known = ", ".join(run["run"] for run in runs[-5:]) or "none yet"
         raise UserError(f"{self.path}: no run {name!r}; the latest are: {known}")
 
-    def done(self, run: str) -> set[tuple[str, str, str]]:
-        """(model, mode, instance_id) of every episode that need not be run again; engine errors are to be retried."""
+    def done(self, run: str) -> set[Key]:
+        """Keys of the episodes that need not be played again; those that failed are to be retried."""
         rows = self.conn.execute(
-            "SELECT model, mode, instance_id FROM episodes WHERE run=? AND ending<>?", (run, Ending.ENGINE_ERROR)
+            f"SELECT model, mode, instance_id, item, sample FROM episodes WHERE run=? AND ending NOT IN ({_FAILED}) "
+            "AND parent IS NULL",
+            (run,),
         )
         return set(rows)
 
@@ -180,18 +175,26 @@ class Store:
         count: int = self.conn.execute("SELECT count(*) FROM episodes WHERE run=?", (run,)).fetchone()[0]
         return count
 
-    def drop_engine_errors(self, run: str) -> int:
-        """Remove the episodes that ended in an engine error, so that a resumed run tries them again."""
-        failed = "SELECT episode FROM episodes WHERE run=? AND ending=?"
-        key = (run, Ending.ENGINE_ERROR)
-        with transaction(self.conn):
-            self.conn.execute(f"DELETE FROM verdicts WHERE episode IN ({failed})", key)
-            self.conn.execute(f"DELETE FROM turns WHERE episode IN ({failed})", key)
-            return self.conn.execute("DELETE FROM episodes WHERE run=? AND ending=?", key).rowcount
+    def drop_failed(self, run: str) -> int:
+        """Remove the episodes that ended in an engine error or a bug, so that a resumed run tries them again."""
+        failed = f"SELECT episode FROM episodes WHERE run=? AND ending IN ({_FAILED})"
+        with self.transaction():
+            for table in ("verdicts", "turns"):
+                self.conn.execute(f"DELETE FROM {table} WHERE episode IN ({failed})", (run,))
+            return self.conn.execute(f"DELETE FROM episodes WHERE episode IN ({failed})", (run,)).rowcount
+
+    def items(self, run: str) -> dict[str, str]:
+        """The item (hash of the record) behind each instance id of a run's data set."""
+        rows = self.conn.execute("SELECT instance_id, item FROM datasets JOIN runs USING (dataset) WHERE run=?", (run,))
+        return dict(rows)
 
     def instances(self, dataset: str) -> dict[str, Instance]:
         """The instances of a data set by id."""
-        rows = self.conn.execute("SELECT instance_id, record FROM instances WHERE dataset=?", (dataset,))
+        rows = self.conn.execute(
+            "SELECT instance_id, record FROM datasets JOIN instances USING (instance_id, item) WHERE dataset=? "
+            "ORDER BY place",
+            (dataset,),
+        )
         return {key: parse_instance(json.loads(record), f"{self.path}:{key}") for key, record in rows}
 
     def episodes(self, run: str, instance_id: str | None = None) -> Iterator[tuple[int, Episode]]:
@@ -210,24 +213,3 @@ class Store:
 def now() -> str:
     """The time as stores write it: UTC, ISO, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-class transaction:
-    """BEGIN IMMEDIATE … COMMIT, ROLLBACK when the block raises; a full disk becomes a `UserError`."""
-
-    def __init__(self, conn: sqlite3.Connection) -> None:
-        self.conn = conn
-
-    def __enter__(self) -> None:
-        self.conn.execute("BEGIN IMMEDIATE")
-
-    def __exit__(self, kind: type | None, error: BaseException | None, trace: object) -> None:
-        try:
-            self.conn.execute("ROLLBACK" if error else "COMMIT")
-        except sqlite3.Error as failed:
-            if error is None:
-                error = failed
-        if isinstance(error, sqlite3.OperationalError):
-            raise UserError(
-                f"the run store cannot be written ({error}); what it held is whole, resume once mended"
-            ) from error

@@ -112,8 +112,7 @@ def _details(store: Store, grader: str) -> dict[int, Mapping[str, Any]]:
     rows = store.db.query(
         "SELECT e.episode, e.answer, v.outcome, v.value, v.why, i.question, "
         "json_extract(i.record, '$.answer') AS intended, json_extract(i.record, '$.default_answer') AS default_answer "
-        "FROM verdicts v JOIN episodes e USING (episode) JOIN runs r USING (run) "
-        "JOIN instances i ON i.dataset = r.dataset AND i.instance_id = e.instance_id "
+        "FROM verdicts v JOIN episodes e USING (episode) JOIN instances i USING (instance_id, item) "
         "WHERE v.kind = 'answer' AND v.given_by = ?",
         (grader,),
     )

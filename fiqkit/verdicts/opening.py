@@ -95,7 +95,7 @@ def _on_runs(
     work: Callable[[Store, Sequence[str], Any], Awaitable[Result]],
     allow_self_grading: bool,
 ) -> Result:
-    store = Store(store_file)
+    store = Store(store_file, write=True)
     try:
         chosen = [store.resolve(run)["run"] for run in runs] or [run["run"] for run in store.runs()]
         under_test = {} if allow_self_grading else _under_test(store, chosen)

@@ -36,7 +36,7 @@ def test_budget_ending_with_questions_nobody_judged(scored):
 def test_flags(scored):
     template = scored("a", mode="template-oracle")
     by_template = answered_by_template([template, scored("b", mode="template-oracle", outcome="other"), scored("c")])
-    assert by_template == {("m", "a")}
+    assert by_template == {("m", "a", "")}
     assert error_flags(scored("a", outcome="other"), by_template) == ("E6",)
     assert error_flags(scored("b", outcome="other"), by_template) == ()
     assert error_flags(scored("a", asked=("entity_scope",) * 5), by_template) == ("E7",)  # 2 bits over 5 questions

@@ -127,7 +127,8 @@ def test_the_released_instances(store):
     """173 instances and v1.1 without fininteract_0172; 53 English, 120 Chinese."""
     kept = Store(store)
     counts = kept.conn.execute(
-        "SELECT dataset, count(*), sum(language='en') FROM instances GROUP BY dataset"
+        "SELECT dataset, count(*), sum(language='en') FROM datasets JOIN instances USING (instance_id, item) "
+        "GROUP BY dataset"
     ).fetchall()
     assert sorted((n, english) for _, n, english in counts) == [(172, 52), (173, 53)]
     report = make_report(kept, ["eval_gpt5mini"])

@@ -6,18 +6,20 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from fiqkit.datasets import record_hash
 from fiqkit.errors import UserError
 from fiqkit.records import AnswerVerdict, Ending, Episode, Grade, Instance, Judgement, Outcome, QuestionVerdict, Turn
 from fiqkit.store.store import Store
 
-ASKED = Turn("interact", {"question": "GAAP?"}, '{"action": …}', "because", "Yes.", None, 700, 30, 1.5)
+ASKED = Turn("interact", {"question": "GAAP?"}, '{"action": …}', "because", "Yes.", None, 700, 30, 1.5, (1, 7), (2,))
 REFUSED = Turn("search", {"query": "净利润"}, "{}", "", "no such action", "no such action", 710, 20, 0.5)
 
 
-def episode(key: str, ending: Ending = Ending.ANSWERED, mode: str = "interact") -> Episode:
+def episode(key: str, ending: Ending = Ending.ANSWERED, mode: str = "interact", **fields: Any) -> Episode:
     return Episode(
         key,
         "m",
@@ -30,7 +32,12 @@ def episode(key: str, ending: Ending = Ending.ANSWERED, mode: str = "interact") 
         flags=("repaired",),
         error="gone" if ending == Ending.ENGINE_ERROR else None,
         seconds=2.0,
+        **fields,
     )
+
+
+def done(store: Store) -> list[str]:
+    return sorted(instance_id for _, _, instance_id, _, _ in store.done("r1"))
 
 
 @pytest.fixture
@@ -45,7 +52,7 @@ def test_what_is_written_comes_back(store: Store, make_instance: Callable[..., I
     judgement = Judgement(("entity_scope",), "entity_scope", "consolidated")
     store.write("r1", [(episode("t0"), [AnswerVerdict.of("rules", grade), QuestionVerdict("rules", 0, judgement)])])
     [(number, back)] = store.episodes("r1")
-    assert back == episode("t0")
+    assert back == episode("t0", item=record_hash(make_instance(instance_id="t0")))
     question, answer = store.verdicts(number)
     assert (question["central"], question["turn"]) == ("entity_scope", 0)
     assert (answer["outcome"], answer["is_intended"], answer["is_default"]) == ("intended", 1, 0)
@@ -69,17 +76,32 @@ def test_an_episode_is_stored_once_and_a_batch_whole_or_not_at_all(store: Store)
     store.write("r1", [(episode("t0"), [])])
     with pytest.raises(sqlite3.IntegrityError):
         store.write("r1", [(episode("t1"), []), (episode("t0"), [])])
-    assert store.done("r1") == {("m", "interact", "t0")}
+    assert done(store) == ["t0"]
     store.write("r1", [(episode("t1"), [])])
     assert [number for number, _ in store.episodes("r1")] == [1, 2]
 
 
-def test_engine_errors_are_not_done_and_make_way_for_a_second_try(store: Store) -> None:
-    store.write("r1", [(episode("t0"), []), (episode("t1", Ending.ENGINE_ERROR), [])])
-    assert store.done("r1") == {("m", "interact", "t0")}
-    assert store.drop_engine_errors("r1") == 1
+@pytest.mark.parametrize("ending", [Ending.ENGINE_ERROR, Ending.BUG])
+def test_failed_episodes_are_not_done_and_make_way_for_a_second_try(store: Store, ending: Ending) -> None:
+    store.write("r1", [(episode("t0"), []), (episode("t1", ending), [])])
+    assert done(store) == ["t0"]
+    assert store.drop_failed("r1") == 1
     assert store.conn.execute("SELECT count(*) FROM turns").fetchone() == (2,)
     store.write("r1", [(episode("t1"), [])])
+
+
+def test_samples_and_records_of_one_id_are_episodes_of_their_own(store: Store) -> None:
+    """The same instance drawn twice, and another record under its id, stand side by side; the same draw does not."""
+    again = [episode("t0"), episode("t0", sample=1), episode("t0", item="another record")]
+    store.write("r1", [(e, []) for e in again])
+    assert len(store.done("r1")) == 3
+    with pytest.raises(sqlite3.IntegrityError):
+        store.write("r1", [(episode("t0", sample=1), [])])
+    fork = {"parent": "1", "fork_turn": 0}
+    store.write("r1", [(episode("t0", **fork), [])])
+    assert len(store.done("r1")) == 3  # a fork is no draw of the run's own
+    with pytest.raises(sqlite3.IntegrityError):
+        store.write("r1", [(episode("t0", **fork), [])])
 
 
 def test_a_full_disk_loses_nothing_that_was_written(store: Store) -> None:
@@ -87,9 +109,9 @@ def test_a_full_disk_loses_nothing_that_was_written(store: Store) -> None:
     pages = store.conn.execute("PRAGMA page_count").fetchone()[0]
     store.conn.execute(f"PRAGMA max_page_count={pages}")
     with pytest.raises(UserError, match="full"):
-        store.write("r1", [(episode(f"x{i}"), []) for i in range(1000)])
+        store.write("r1", [(episode(f"x{i}", item="x"), []) for i in range(1000)])
     store.conn.execute("PRAGMA max_page_count=1000000")
-    assert store.done("r1") == {("m", "interact", "t0")}
+    assert done(store) == ["t0"]
     store.write("r1", [(episode("t1"), [])])
 
 
@@ -103,7 +125,7 @@ from fiqkit.store.store import Store
 from fiqkit.records import Grade, Outcome
 
 def write_and_die(point):
-    store = Store(Path({path!r}))
+    store = Store(Path({path!r}), write=True)
     left = point
     def count(statement):
         nonlocal left
@@ -122,7 +144,7 @@ for point in range(1, 99):
         write_and_die(point)
     if os.WIFEXITED(os.waitpid(child, 0)[1]):
         break
-    store = Store(Path({path!r}))
+    store = Store(Path({path!r}), write=True)
     found.append(counts(store))
     for table in ("verdicts", "turns", "episodes"):
         store.conn.execute("DELETE FROM " + table)

@@ -1,0 +1,146 @@
+"""Records as rows of the store's tables, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from fiqkit.datasets import instance_row
+from fiqkit.records import Ending, Episode, Instance, QuestionVerdict, Turn, Verdict
+
+INSERT_INSTANCE = "INSERT OR IGNORE INTO instances VALUES (" + ",".join("?" * 11) + ")"
+INSERT_EPISODE = "INSERT INTO episodes VALUES (" + ",".join("?" * 25) + ")"
+INSERT_TURN = "INSERT INTO turns VALUES (" + ",".join("?" * 13) + ")"
+INSERT_VERDICT = "INSERT OR REPLACE INTO verdicts VALUES (" + ",".join("?" * 15) + ")"
+
+
+def _json(value: Any) -> str:
+    return orjson.dumps(value).decode()
+
+
+def _json_or_null(value: Any) -> str | None:
+    return _json(value) if value else None
+
+
+def instance_values(item: str, i: Instance) -> tuple[Any, ...]:
+    """Columns of `instances`."""
+    return (
+        i.instance_id,
+        item,
+        i.language,
+        i.primary,
+        json.dumps(i.categories),
+        i.h0,
+        i.cluster,
+        i.orbit,
+        i.headline_intended,
+        i.question,
+        json.dumps(instance_row(i), ensure_ascii=False),
+    )
+
+
+def episode_values(number: int, run: str, e: Episode) -> tuple[Any, ...]:
+    """Columns of `episodes`."""
+    return (
+        number,
+        run,
+        e.model,
+        e.mode,
+        e.instance_id,
+        e.item,
+        e.sample,
+        e.retrieval,
+        e.parent,
+        e.fork_turn,
+        e.started_at,
+        str(e.ending),
+        e.answer,
+        e.confidence,
+        e.extra.get("n_turns", len(e.turns)),
+        e.extra.get("n_asks", e.count("interact")),
+        e.extra.get("n_searches", e.count("search")),
+        sum(t.refused is not None for t in e.turns),
+        sum(t.prompt_tokens for t in e.turns),
+        sum(t.output_tokens for t in e.turns),
+        e.seconds,
+        _json(e.flags),
+        e.error,
+        _json(e.opening),
+        _json(e.extra),
+    )
+
+
+def turn_values(number: int, index: int, t: Turn) -> tuple[Any, ...]:
+    """Columns of `turns`."""
+    return (
+        number,
+        index,
+        t.action,
+        _json(t.content),
+        t.text,
+        t.reasoning,
+        t.observation,
+        t.refused,
+        t.prompt_tokens,
+        t.output_tokens,
+        t.seconds,
+        _json_or_null(t.prompt_ids),
+        _json_or_null(t.output_ids),
+    )
+
+
+def verdict_values(number: int, verdict: Verdict) -> tuple[Any, ...]:
+    """Columns of `verdicts`."""
+    if isinstance(verdict, QuestionVerdict):
+        j = verdict.judgement
+        return (
+            *(number, "question", verdict.turn, verdict.given_by),
+            *(None, None, None, None, None),
+            *(None if j.named is None else _json(j.named), _json(j.touched), j.central),
+            *(j.confidence, "[]", j.why),
+        )
+    return (
+        *(number, "answer", -1, verdict.given_by),
+        *(verdict.outcome, verdict.is_intended, verdict.is_default, verdict.value),
+        None if verdict.outcome is None else _json(verdict.also),
+        *(None, None, None),
+        *(verdict.confidence, _json(verdict.flags), verdict.why),
+    )
+
+
+def read_turn(values: Sequence[Any]) -> Turn:
+    """The turn of a row."""
+    _, _, action, content, *rest, prompt_ids, output_ids = values
+    fields = (action, json.loads(content), *rest, _ids(prompt_ids), _ids(output_ids))
+    return Turn(*fields)
+
+
+def _ids(text: str | None) -> tuple[int, ...]:
+    return tuple(orjson.loads(text)) if text else ()
+
+
+def read_episode(row: Mapping[str, Any], turns: tuple[Turn, ...]) -> Episode:
+    """The episode of a row, with its turns."""
+    return Episode(
+        instance_id=row["instance_id"],
+        model=row["model"],
+        mode=row["mode"],
+        ending=Ending(row["ending"]),
+        answer=row["answer"],
+        confidence=row["confidence"],
+        turns=turns,
+        opening=tuple(json.loads(row["opening"])),
+        flags=tuple(json.loads(row["flags"])),
+        error=row["error"],
+        seconds=row["seconds"],
+        item=row["item"],
+        sample=row["sample"],
+        retrieval=row["retrieval"],
+        parent=row["parent"],
+        fork_turn=row["fork_turn"],
+        started_at=row["started_at"],
+        extra=json.loads(row["extra"]),
+    )
