@@ -195,3 +195,79 @@ def test_neither_c_nor_a_gold_reaches_the_agent_unless_the_mode_grants_it(
 def test_unknown_modes_are_named(name: str) -> None:
     with pytest.raises(UserError, match="unknown mode"):
         mode(name)
+
+
+# --- confidence after the answer, prompts in one language -----------------------------------------------------------
+
+
+def post_hoc(instance: Instance, *replies: Any, mode_name: str = "answer") -> Episode:
+    engine = ScriptedEngine([reply for reply in replies if isinstance(reply, str)])
+    return asyncio.run(
+        play(EngineAgent("m", engine), Environment(instance, mode(mode_name), world(confidence="post-hoc")))
+    )
+
+
+def test_confidence_is_asked_for_once_the_answer_stands_and_costs_no_turn(make_instance: Make) -> None:
+    episode = post_hoc(make_instance(), act("answer", "$46.75B"), '{"action": "confidence", "confidence": 64}')
+    assert (episode.ending, episode.answer, episode.confidence) == (Ending.ANSWERED, "$46.75B", 64.0)
+    assert [turn.action for turn in episode.turns] == ["answer", "confidence"]
+    assert episode.extra == {"n_turns": 1}
+    assert "confidence" not in episode.opening[0]["content"]
+    assert "0 to 100" in episode.turns[0].observation
+
+
+def test_a_confidence_in_the_answer_does_not_count_when_it_is_asked_for_later(make_instance: Make) -> None:
+    episode = post_hoc(make_instance(), act("answer", "$46.75B", confidence=99), "no idea")
+    assert (episode.ending, episode.answer, episode.confidence) == (Ending.ANSWERED, "$46.75B", None)
+
+
+def test_the_answer_stands_where_the_question_for_its_confidence_fails(make_instance: Make) -> None:
+    class Dies(ScriptedEngine):
+        async def complete(self, request: Request) -> Completion:
+            if self.requests:
+                raise EngineError("gone")
+            return await super().complete(request)
+
+    environment = Environment(make_instance(), mode("answer"), world(confidence="post-hoc"))
+    episode = asyncio.run(play(EngineAgent("m", Dies([act("answer", "$46.75B")])), environment))
+    assert (episode.ending, episode.answer, episode.confidence) == (Ending.ANSWERED, "$46.75B", None)
+    assert episode.error == "gone"
+
+
+def test_an_answer_on_the_last_turn_is_still_asked_for_its_confidence(make_instance: Make) -> None:
+    environment = Environment(make_instance(), mode("answer"), world(confidence="post-hoc", budget=Budget(turns=1)))
+    engine = ScriptedEngine([act("answer"), "70%"])
+    episode = asyncio.run(play(EngineAgent("m", engine), environment))
+    assert (episode.ending, episode.confidence) == (Ending.ANSWERED, 70.0)
+    shapes = [dict((request.schema or {})["properties"]) for request in engine.requests]
+    assert [sorted(shape) for shape in shapes] == [["action", "response"], ["action", "confidence"]]
+
+
+def test_prompts_of_one_language_leave_question_and_template_in_the_users(make_instance: Make) -> None:
+    instance = make_instance(language="zh", question="青砚陶业的营业利润是多少？")
+    english = Environment(instance, mode("template-oracle"), world(prompt_language="en"))
+    asyncio.run(english.begin())
+    opening = english.messages[1]["content"]
+    assert english.messages[0]["content"].startswith("You are")
+    assert "Question: 青砚陶业" in opening
+    assert "The user was asked: 您要的是" in opening
+
+
+def test_a_mode_that_demands_questions_says_so(make_instance: Make) -> None:
+    from fiqkit.agent.prompts import Prompts
+
+    system = {name: Prompts.of("en").system(mode(name)) for name in ("forced-interact", "always-ask", "interact")}
+    assert "at least 4 question(s)" in system["forced-interact"]
+    assert "exactly 1 question(s)" in system["always-ask"]
+    assert "question(s)" not in system["interact"]
+
+
+def test_forced_interact_alone_means_the_papers_four() -> None:
+    assert mode("forced-interact") == mode("forced-interact-4")
+    assert mode("forced-interact").min_asks == 4
+
+
+def test_the_category_oracle_is_told_what_the_category_means(make_instance: Make) -> None:
+    environment = Environment(make_instance(), mode("category-oracle"), world())
+    asyncio.run(environment.begin())
+    assert "Entity scope (which part of the company" in environment.messages[1]["content"]
