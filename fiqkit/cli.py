@@ -26,6 +26,7 @@ COMMANDS = {
     "index": ("index", "Build and search passage indexes."),
     "ingest": ("ingest", "Read filings and exports into one fact table."),
     "models": ("models", "List the model cards and whether each can run here."),
+    "bundle": ("bundle", "Fill a folder that installs the kit on a machine without a network."),
     "doctor": ("doctor", "Examine this machine; say what is missing and what brings it."),
     "probe": ("probe", "Find where ambiguity lives in a model's hidden states."),
     "probe-compare": ("probe_compare", "Two probe results side by side."),

@@ -18,7 +18,7 @@ FLOORS: list[set[str]] = [
     {"filings", "index", "metrics"},
     {"roles", "store"},
     {"agent"},
-    {"construct", "run", "doctor"},
+    {"construct", "run", "doctor", "bundle"},
     {"train", "probe", "verdicts", "imports"},
     {"report", "study", "adapters", "coevolve"},
     {"commands"},
