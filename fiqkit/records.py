@@ -271,3 +271,15 @@ class QuestionVerdict:
 
 
 Verdict = AnswerVerdict | QuestionVerdict
+
+
+def giver_name(kind: str, model: str, digest: str) -> str:
+    """What the verdicts of a model are filed under: `llm qwen2.5-32b@9f3c21d0`, kind, model and its weights' hash."""
+    return f"{kind} {model}@{digest[:8]}"
+
+
+def giver_setting(name: str) -> str:
+    """The setting of `fiqkit grade` and `fiqkit judge` that names this giver again: `qwen2.5-32b`, `cascade:CARD`."""
+    kind, _, model = name.partition(" ")
+    card = model.rpartition("@")[0]
+    return name if not card else card if kind == "llm" else f"{kind}:{card}"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from string import Template
 from typing import Any, TypeVar
@@ -12,6 +13,7 @@ from typing import Any, TypeVar
 from fiqkit.models.cache import CachedEngine
 from fiqkit.models.constraints.structured import answer_part, breach
 from fiqkit.models.engine import Completion, Engine, Message, Request, Sampling, Usage
+from fiqkit.records import giver_name
 from fiqkit.roles.draws import seed_of
 from fiqkit.taxonomy import LANGUAGES
 
@@ -93,6 +95,22 @@ class Asker:
     def _sampling(self, messages: list[Message], draw: str) -> Sampling:
         seed = seed_of(self._seed, *(message["content"] for message in messages), *filter(None, [draw]))
         return Sampling(max_tokens=_MAX_TOKENS, temperature=self._temperature, seed=seed)
+
+    def giver(self, kind: str) -> str:
+        """The name that this engine's verdicts are filed under."""
+        return giver_name(kind, self.engine.name, self._digest)
+
+    @cached_property
+    def _digest(self) -> str:
+        """The hash of the weights; of what a server says of itself where it does not tell its weights."""
+        described = self.engine.describe()
+        if described.get("sha256"):
+            return str(described["sha256"])
+        place = described.get("place", {})
+        # A server that the kit starts is somewhere else each time; another one is known by where it is.
+        known = [described.get(key) for key in ("engine", "model", "dialect")]
+        known.append(None if "command" in place else place.get("urls"))
+        return hashlib.sha256(json.dumps(known, default=str).encode()).hexdigest()
 
     def describe(self) -> Mapping[str, Any]:
         """What the run's manifest records."""

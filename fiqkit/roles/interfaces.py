@@ -56,7 +56,7 @@ class Simulator(Protocol):
 
     @property
     def name(self) -> str:
-        """What verdicts and manifests call it."""
+        """What the store files its verdicts under: `rules`, or kind, model and weights (`records.giver_name`)."""
         ...
 
     async def reply(self, question: str, view: UserView) -> str:
@@ -77,7 +77,7 @@ class Grader(Protocol):
 
     @property
     def name(self) -> str:
-        """What verdicts and manifests call it."""
+        """What the store files its verdicts under: `rules`, or kind, model and weights (`records.giver_name`)."""
         ...
 
     async def grade(self, question: str, intended: Gold, default: Gold, answer: str | None, language: str) -> Grade:
@@ -94,7 +94,7 @@ class Judge(Protocol):
 
     @property
     def name(self) -> str:
-        """What verdicts and manifests call it."""
+        """What the store files its verdicts under: `rules`, or kind, model and weights (`records.giver_name`)."""
         ...
 
     async def classify(self, question: str) -> Judgement:

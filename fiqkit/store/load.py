@@ -10,7 +10,8 @@ from typing import Any
 from fiqkit.errors import UserError
 from fiqkit.metrics.scored import ENUMERATE, Scored
 from fiqkit.metrics.table import mode_rank
-from fiqkit.records import Ending, Judgement
+from fiqkit.records import Ending, Judgement, giver_setting
+from fiqkit.store.rows import read_tuple
 from fiqkit.store.store import Store
 
 RECORDED = "recorded"  # grader and judge of imported labels
@@ -69,28 +70,45 @@ def natural(text: str) -> tuple[tuple[int, str], ...]:
     return tuple((int(part), "") if part.isdigit() else (-1, part) for part in _NUMBERS.split(text) if part)
 
 
-def _giver(store: Store, run: str, kind: str, named: str | None, usual: str) -> str:
+def find_giver(store: Store, run: str, kind: str, named: str) -> str:
+    """Who gave a run verdicts of a kind under a name, or by the setting (a card, `cascade:CARD`) that made them.
+
+    Raises:
+        UserError: none of those there are, or several.
+    """
     there = verdict_givers(store, run, kind)
-    if named is None:
-        return there[0] if len(there) == 1 else usual
-    if there and named not in there:
-        role, command = {"answer": ("grader", "grade"), "question": ("judge", "judge")}[kind]
-        raise UserError(
-            f"{store.path}: run {run} has no verdict of {role} {named!r}, only of {', '.join(there)}; "
-            f"add them with: fiqkit {command} --{role} {named} --store {store.path} {run}"
-        )
-    return named
+    found = [name for name in there if named in (name, giver_setting(name))]
+    if named in found or not there:
+        return named
+    if len(found) == 1:
+        return found[0]
+    role, command = {"answer": ("grader", "grade"), "question": ("judge", "judge")}[kind]
+    if found:
+        raise UserError(f"{store.path}: run {run} has verdicts of {' and of '.join(found)}; name one of them in full")
+    raise UserError(
+        f"{store.path}: run {run} has no verdict of {role} {named!r}, only of {', '.join(there)}; "
+        f"add them with: fiqkit {command} --{role} {giver_setting(named)} --store {store.path} {run}"
+    )
+
+
+def _giver(store: Store, run: str, kind: str, named: str | None, usual: str) -> str:
+    if named is not None:
+        return find_giver(store, run, kind, named)
+    there = verdict_givers(store, run, kind)
+    return there[0] if len(there) == 1 else usual
 
 
 def _questions(store: Store, run: str, judge: str) -> dict[int, tuple[Judgement, ...]]:
     rows = store.conn.execute(
-        "SELECT v.episode, v.touched, v.central, v.why FROM verdicts v JOIN episodes e USING (episode) "
-        "WHERE e.run=? AND v.kind='question' AND v.given_by=? ORDER BY v.episode, v.turn",
+        "SELECT v.episode, v.touched, v.central, v.why, v.named, v.confidence "
+        "FROM verdicts v JOIN episodes e USING (episode) WHERE e.run=? "
+        "AND v.kind='question' AND v.given_by=? ORDER BY v.episode, v.turn",
         (run, judge),
     )
     found: dict[int, list[Judgement]] = {}
-    for episode, touched, central, why in rows:
-        found.setdefault(episode, []).append(Judgement(tuple(json.loads(touched)), central, why))
+    for episode, touched, central, why, named, confidence in rows:
+        judgement = Judgement(read_tuple(touched) or (), central, why, read_tuple(named), confidence)
+        found.setdefault(episode, []).append(judgement)
     return {episode: tuple(questions) for episode, questions in found.items()}
 
 

@@ -22,7 +22,7 @@ def _json(value: Any) -> str:
 
 
 def _json_or_null(value: Any) -> str | None:
-    return _json(value) if value else None
+    return None if value is None else _json(value)
 
 
 def instance_values(item: str, i: Instance) -> tuple[Any, ...]:
@@ -87,8 +87,8 @@ def turn_values(number: int, index: int, t: Turn) -> tuple[Any, ...]:
         t.prompt_tokens,
         t.output_tokens,
         t.seconds,
-        _json_or_null(t.prompt_ids),
-        _json_or_null(t.output_ids),
+        _json_or_null(t.prompt_ids or None),
+        _json_or_null(t.output_ids or None),
     )
 
 
@@ -99,7 +99,7 @@ def verdict_values(number: int, verdict: Verdict) -> tuple[Any, ...]:
         return (
             *(number, "question", verdict.turn, verdict.given_by),
             *(None, None, None, None, None),
-            *(None if j.named is None else _json(j.named), _json(j.touched), j.central),
+            *(_json_or_null(j.named), _json_or_null(j.touched), j.central),
             *(j.confidence, "[]", j.why),
         )
     return (
@@ -114,12 +114,14 @@ def verdict_values(number: int, verdict: Verdict) -> tuple[Any, ...]:
 def read_turn(values: Sequence[Any]) -> Turn:
     """The turn of a row."""
     _, _, action, content, *rest, prompt_ids, output_ids = values
-    fields = (action, json.loads(content), *rest, _ids(prompt_ids), _ids(output_ids))
+    fields = (action, json.loads(content), *rest, read_tuple(prompt_ids) or (), read_tuple(output_ids) or ())
     return Turn(*fields)
 
 
-def _ids(text: str | None) -> tuple[int, ...]:
-    return tuple(orjson.loads(text)) if text else ()
+def read_tuple(text: str | None) -> tuple[Any, ...] | None:
+    """A JSON list; None where there is none, or where it is null."""
+    value = orjson.loads(text) if text else None
+    return None if value is None else tuple(value)
 
 
 def read_episode(row: Mapping[str, Any], turns: tuple[Turn, ...]) -> Episode:

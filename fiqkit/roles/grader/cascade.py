@@ -24,11 +24,14 @@ class CascadeGrader:
     Where the model gives no verdict either, that of the rules stands, which may be `unscored`.
     """
 
-    name = "cascade"
-
     def __init__(self, engine: Engine, seed: int = 0) -> None:
         self._rules = RulesGrader()
         self._model = LlmGrader(engine, seed)
+
+    @property
+    def name(self) -> str:
+        """What the store files its verdicts under."""
+        return self._model.giver("cascade")
 
     @property
     def usage(self) -> Usage:
@@ -48,7 +51,7 @@ class CascadeGrader:
 
     def describe(self) -> Mapping[str, Any]:
         """What the run's manifest records."""
-        return {"kind": self.name, "rules": self._rules.describe(), "model": self._model.describe()}
+        return {"kind": "cascade", "rules": self._rules.describe(), "model": self._model.describe()}
 
 
 def unsure(grade: Grade, intended: Gold, default: Gold, answer: str | None) -> bool:

@@ -36,11 +36,18 @@ _GRADE_SCHEMA: Mapping[str, Any] = {
 class LlmGrader:
     """Grades with a model, which sees both values unlabelled, in an order drawn by the seed for each answer."""
 
-    name = "llm"
-
     def __init__(self, engine: Engine, seed: int = 0, temperature: float = 0.0) -> None:
         self._asker = Asker(engine, "grader", temperature, seed)
         self._seed = seed
+
+    @property
+    def name(self) -> str:
+        """What the store files its verdicts under."""
+        return self.giver("llm")
+
+    def giver(self, kind: str) -> str:
+        """The name of a giver of that kind which asks this model."""
+        return self._asker.giver(kind)
 
     @property
     def usage(self) -> Usage:

@@ -35,10 +35,13 @@ class LlmJudge:
          "recognition_policy": "absent", "filing_vintage": "absent", "central": "entity_scope"}
     """
 
-    name = "llm"
-
     def __init__(self, engine: Engine, seed: int = 0, temperature: float = 0.0) -> None:
         self._asker = Asker(engine, "judge", temperature, seed)
+
+    @property
+    def name(self) -> str:
+        """What the store files its verdicts under."""
+        return self._asker.giver("llm")
 
     @property
     def usage(self) -> Usage:

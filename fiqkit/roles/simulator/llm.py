@@ -17,10 +17,13 @@ class LlmSimulator:
     Temperature 1.0 is the release's.
     """
 
-    name = "llm"
-
     def __init__(self, engine: Engine, seed: int = 0, temperature: float = 1.0) -> None:
         self._asker = Asker(engine, "simulator", temperature, seed)
+
+    @property
+    def name(self) -> str:
+        """What the store files its verdicts under."""
+        return self._asker.giver("llm")
 
     @property
     def usage(self) -> Usage:
