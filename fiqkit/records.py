@@ -198,14 +198,14 @@ class Grade:
     Attributes:
         outcome: one of `Outcome`; `UNSCORED` when the grader could not decide, with the reason in `why`.
         value: the committed value as written in the answer, None when there is none.
-        also: the answer mentions the other gold beside the one that it commits to.
+        also: every gold that the answer names, the committed one included: of ("intended", "default"), in that order.
         flags: for example "scale_missing".
         confidence: 0 to 1 where the grader states one.
     """
 
     outcome: Outcome
     value: str | None = None
-    also: bool = False
+    also: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     why: str = ""
     confidence: float | None = None
@@ -239,7 +239,7 @@ class AnswerVerdict:
     is_intended: bool | None
     is_default: bool | None
     value: str | None = None
-    also: bool = False
+    also: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     why: str = ""
     confidence: float | None = None

@@ -8,24 +8,10 @@ from dataclasses import dataclass, replace
 
 from fiqkit.values import signs, units
 from fiqkit.values.beside import PeriodIndex
+from fiqkit.values.markup import plain
 from fiqkit.values.sentences import sentence_ends
 from fiqkit.values.tokens import Number, numbers
 from fiqkit.values.value import Value
-
-# Full-width forms, one character for one, so that spans stay those of the caller's text. The full-width comma
-# separates clauses and is left alone but inside a full-width number.
-_NARROW = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F) if code != 0xFF0C}
-_NARROW |= {
-    0x3000: 0x20,
-    0xA0: 0x20,
-    0x2009: 0x20,
-    0x202F: 0x20,
-    0xFFE5: 0xA5,
-    0x2010: 0x2D,
-    0x2011: 0x2D,
-    0xFE63: 0x2D,
-}
-_WIDE_COMMA = re.compile(r"(?<=[０-９])，(?=[０-９]{3})")
 
 # Bare numbers that are none: years, A-share codes, anything with a leading zero.
 _NO_VALUE = re.compile(r"(?:19|20)\d\d|0\d+|(?:60[0135]|68[89]|30[01]|83\d|87\d|43\d|920)\d{3}")
@@ -56,8 +42,6 @@ class _Tail:
     scale: float = 1.0
     kind: str | None = None
     currency: str | None = None
-    smaller: float = 0.0  # the 3400万 of 12亿3400万
-    step: float | None = None  # the precision of that part
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,21 +63,29 @@ class _Context:
 
 
 def find(text: str, language: str | None = None) -> list[Value]:
-    """Every financial value in a text, in order; the time it takes is linear in the text's length.
+    """Every financial value in a text, in order, never overlapping; markup is looked through.
 
-    Years, dates, durations, stock codes, list numbers, names of forms and standards are not values. Of a range both
+    Years, dates, stock codes, list numbers, page references and numbers inside names are not values. Of a range both
     ends are found, each with the unit that they share.
 
     Args:
         text: any text; the spans of the result are offsets in it.
         language: "en" or "zh" limits which written-out numbers are read; None reads both.
     """
-    flat = _WIDE_COMMA.sub(",", text).translate(_NARROW)
-    periods = PeriodIndex(flat)
-    context = _Context(flat, signs.FallWords(flat), [m.end() for m in _PER_SHARE.finditer(flat)])
-    captions = [(match.end(), units.caption_scale(match)) for match in units.CAPTION.finditer(flat)]
+    stripped = plain(text)
+    at = stripped.at
+    found = find_in_plain(stripped.text, language)
+    spans = [(at[value.span[0]], at[value.span[1] - 1] + 1) for value in found]
+    return [replace(v, span=span, text=text[slice(*span)]) for v, span in zip(found, spans, strict=True)]
+
+
+def find_in_plain(text: str, language: str | None = None) -> list[Value]:
+    """`find` for a text that has no markup any more (see `plain`)."""
+    periods = PeriodIndex(text)
+    context = _Context(text, signs.FallWords(text), [m.end() for m in _PER_SHARE.finditer(text)])
+    captions = [units.read_caption(match) for match in units.CAPTION.finditer(text)]
     values: list[Value] = []
-    for number in numbers(flat, language):
+    for number in numbers(text, language):
         if values and number.start < values[-1].span[1]:
             continue
         value = _read(context, number)
@@ -101,9 +93,10 @@ def find(text: str, language: str | None = None) -> list[Value]:
             continue
         value = _captioned(value, captions)
         if values:
-            values[-1], value = _share_unit(values[-1], value, flat)
+            values[-1], value = _share_unit(values[-1], value, text)
+            value = _share_sign(values[-1], value, text)
         values.append(value)
-    beside = periods.beside([value.span for value in values], sentence_ends(flat))
+    beside = periods.beside([value.span for value in values], sentence_ends(text))
     return [
         replace(value, text=text[slice(*value.span)], period=period)
         for value, period in zip(values, beside, strict=True)
@@ -127,15 +120,15 @@ def _read(context: _Context, number: Number) -> Value | None:
     kind = "percent" if head.percent else tail.kind or ("currency" if currency else "plain")
     if kind in ("currency", "plain") and tail.scale == 1 and context.is_per_share(head.start):
         kind = "per_share"
-    size = number.magnitude * tail.scale + tail.smaller
+    size = number.magnitude * tail.scale
     negative = head.minus or bracketed or closing
     negative = negative or context.falls.before(head.start) or signs.falls_after(text, tail.end)
     return Value(
         number=-size if negative and size else size,
         kind=kind,
         currency=currency if kind in ("currency", "per_share") else None,
-        scale=tail.scale,
-        step=tail.step or number.step * tail.scale,
+        scale=tail.scale * number.scale,
+        step=number.step * tail.scale,
         span=(head.start, tail.end + closing),
         text="",
     )
@@ -153,7 +146,7 @@ def _head(text: str, number: Number) -> _Head:
     if match is None or not match.group().strip():
         return _Head(number.start)
     outer, inner = match["outer"], match["inner"]
-    currency = units.CURRENCIES[match["currency"].lower()] if match["currency"] else None
+    currency, _ = units.currency_of(match["currency"])
     at = low + match.start() + len(match.group()) - len(match.group().lstrip())
     minus = signs.is_minus(outer, text, at) or bool(inner and inner in "-−–" and (currency or match["space"] == ""))
     if inner and inner in "-−–" and not currency:
@@ -185,16 +178,15 @@ def _tail(text: str, number: Number, start: int, head: _Head) -> _Tail:
     ):
         return _Tail(start)  # "5 m" is a length, "5t" a weight
     scale = units.SCALES.get(latin, 1.0) * units.CHINESE_SCALES.get(unit["zh_scale"] or "", 1.0)
-    word = (unit["currency"] or "").lower()
-    currency = units.CURRENCY_WORDS.get(word) or units.CURRENCIES.get(word)
+    scale *= units.SCALES.get((unit["late"] or "").lower(), 1.0) if scale == 1 else 1.0
+    currency, share = units.currency_of(unit["currency"])
     kind = _kind(unit, currency or head.currency)
-    tail = _Tail(match.end(), scale, kind, currency)
-    if scale == 1 and kind in (None, "currency"):
+    tail = _Tail(match.end(), scale * share, kind, currency)
+    if scale == share == number.scale == 1 and kind in (None, "currency"):
         trailing = units.TRAILING_SCALE.match(text, match.end())
-        if trailing:
-            tail = replace(tail, end=trailing.end(), scale=units.caption_scale(trailing))
-    if unit["zh_scale"] and match.end() == match.end("zh_scale"):
-        tail = _compound(text, tail)
+        caption = units.read_caption(trailing) if trailing else None
+        if caption and number.magnitude * caption.scale <= units.largest(caption.currency or currency):
+            tail = replace(tail, end=caption.end, scale=caption.scale, currency=currency or caption.currency)
     return tail
 
 
@@ -206,20 +198,6 @@ def _kind(unit: dict[str, str | None], currency: str | None) -> str | None:
     if (unit["measure"] or unit["noun"]) and not currency:
         return "count"
     return None
-
-
-def _compound(text: str, tail: _Tail) -> _Tail:
-    """Chinese amounts in two parts: 12亿3400万元."""
-    rest = units.SMALLER_GROUP.match(text, tail.end)
-    if rest is None or units.CHINESE_SCALES[rest[2]] >= tail.scale:
-        return tail
-    scale = units.CHINESE_SCALES[rest[2]]
-    after = units.SUFFIX.match(text, rest.end())
-    word = after["currency"] if after else None
-    end = after.end("currency") if after and word else rest.end()
-    currency = units.CURRENCY_WORDS.get((word or "").lower()) or tail.currency
-    smaller = float(rest[1].replace(",", "")) * scale
-    return replace(tail, end=end, currency=currency, smaller=smaller, step=scale)
 
 
 def _is_value(number: Number, head: _Head, tail: _Tail, text: str) -> bool:
@@ -245,13 +223,23 @@ def _fills_its_cell(text: str, start: int, end: int) -> bool:
     )
 
 
-def _captioned(value: Value, captions: list[tuple[int, float]]) -> Value:
-    """The value under the last table caption before it, when it states no scale of its own."""
-    at = bisect_right(captions, (value.span[0], 0.0)) - 1
+def _captioned(value: Value, captions: list[units.Caption]) -> Value:
+    """The value under the last table caption before it, when it states no scale and is not written out in full."""
+    at = bisect_right(captions, value.span[0], key=lambda caption: caption.end) - 1
     if at < 0 or value.scale != 1 or value.kind not in ("plain", "currency"):
         return value
-    factor = captions[at][1]
-    return replace(value, number=value.number * factor, scale=factor, step=value.step * factor)
+    caption = captions[at]
+    currency = value.currency or caption.currency
+    if abs(value.number) * caption.scale > units.largest(currency):
+        return value
+    return replace(
+        value,
+        number=value.number * caption.scale,
+        kind="currency" if currency else value.kind,
+        currency=currency,
+        scale=caption.scale,
+        step=value.step * caption.scale,
+    )
 
 
 def _share_unit(first: Value, second: Value, text: str) -> tuple[Value, Value]:
@@ -259,13 +247,14 @@ def _share_unit(first: Value, second: Value, text: str) -> tuple[Value, Value]:
     gap = text[first.span[1] : second.span[0]]
     if len(gap) > 6 or not (_RANGE.fullmatch(gap) or _LIST.fullmatch(gap)):
         return first, second
-    if first.kind in ("plain", "currency") and first.scale == 1 and second.scale != 1:
+    alike = 1e-3 <= abs(first.number * second.scale / (second.number or 1)) <= 1e3
+    if first.kind in ("plain", "currency") and first.scale == 1 and second.scale != 1 and alike:
         step = first.step * second.scale
         first = replace(first, number=first.number * second.scale, step=step, scale=second.scale)
     if first.kind == "plain" and second.kind != "plain":
         first = replace(first, kind=second.kind, currency=second.currency)
     if (
-        first.kind == second.kind
+        first.kind == second.kind in ("percent", "points")
         and first.number < 0 < second.number
         and text[first.span[0]] not in "-−("
         and _RANGE.fullmatch(gap)
@@ -274,3 +263,11 @@ def _share_unit(first: Value, second: Value, text: str) -> tuple[Value, Value]:
     if second.kind == "plain" and first.kind == "currency":
         second = replace(second, kind="currency", currency=first.currency)
     return first, second
+
+
+def _share_sign(first: Value, second: Value, text: str) -> Value:
+    """The second of "decreased $2.5 billion, or 14.5%": the first in another unit, so just as negative."""
+    by_words = first.number < 0 < second.number and text[first.span[0]] not in "-−–("
+    if by_words and first.kind != second.kind and signs.restates(text[first.span[1] : second.span[0]]):
+        return replace(second, number=-second.number)
+    return second

@@ -11,8 +11,13 @@ from fiqkit.values.period import MONTH
 
 _LONGEST_NUMBER = 40  # a longer row of digits is no financial value
 _LONGEST_WORDS = 200
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹−", "0123456789-")
 
 _YEAR = r"(?:19|20)\d\d"
+# What must follow digits that are grouped by spaces, or have a decimal comma, to make them one number.
+_UNIT = (
+    r"\s?(?:%|percent|thousand|million|billion|trillion|[mb]n\b|[mb]\b|USD|RMB|CNY|EUR|dollars|euros|yuan|[元万亿美])"
+)
 _LABELS = (
     "ASC|ASU|IFRS|IAS|SFAS|FAS|CAS|Topic|Item|Notes?|Pages?|pp?[.]|Section|Sec[.]|Table|Figure|Fig[.]|Exhibit|Level|Rule|Part|"
     "Chapter|Appendix|Step|Form|No[.]|Article|Phase|Tier|Version|CIK|Windows|Boeing|Stage|Option|Scenario|Case|iPhone|Model|Chunk|Source"
@@ -57,11 +62,18 @@ _TOKEN = re.compile(
     | [(\[]\d[)\]](?!\s?(?:%|million|billion|万|亿)) | (?<![\d|]\s)[(\[]\d\d[)\]](?!\s?(?:%|million|billion|万|亿))
     )
     | (?P<number>(?=[.\d])(?:
-          (?<![\d.])(?<!\d,)(?:\d{{1,3}}(?:,\d{{3}})++(?!\d)|\d++)(?:\.\d++)?+(?!,\d)
+          (?<![\d.])\d{{1,9}}(?:\.\d{{1,15}})?(?:e|\s?[x×*]\s?10\s?\^?\s?)
+            (?P<exponent>[-+−]?(?:\d{{1,2}}(?![\w.]\d|\d)|[⁰¹²³⁴-⁹]{{1,2}}))
+        | (?<![\d.,])(?<!\d[ ])\d{{1,3}}(?:[ ]\d{{3}})+(?![\d,]|[ ]\d)(?:\.\d{{1,9}})?
+          (?:(?={_UNIT})|(?<=[$€£¥])|(?<=[ ]\d{{3}}[ ]\d{{3}})|\Z(?<=\A.{{5}})|\Z(?<=\A.{{6}})|\Z(?<=\A.{{7}}))
+        | (?<![\d.,])\d{{1,2}}(?:,\d\d)+,\d{{3}}(?![\d,])
+        | (?<![\d.,])(?P<comma>\d{{1,3}},\d{{1,2}})(?={_UNIT})
+        | (?<![\d.])(?<!\d,)(?:\d{{1,3}}(?:,\d{{3}})++(?!\d)|\d++)(?:\.\d++)?+(?!,\d)
         | (?<![\w.])\.\d++))
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+_MANTISSA = re.compile(r"[\d.]+")
 # "1.", "(2)", "3、" that open a line number what follows.
 _LIST_MARK = re.compile(r"[.)\]、:](?![\d%])[^\S\n]{0,8}\S")
 _LINE_START = re.compile(r"(?:^|\n)[^\S\n]{0,8}[(\[]?$")
@@ -69,13 +81,14 @@ _LINE_START = re.compile(r"(?:^|\n)[^\S\n]{0,8}[(\[]?$")
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number as it stands in a text, its unit not yet read. `written` is empty for one in words."""
+    """A number as it stands in a text, its unit not yet read. `written` is empty for one in words or with 亿 in it."""
 
     start: int
     end: int
     magnitude: float
     step: float
     written: str
+    scale: float = 1.0  # the multiple that its words or its exponent state
 
 
 def numbers(text: str, language: str | None) -> Iterator[Number]:
@@ -83,7 +96,7 @@ def numbers(text: str, language: str | None) -> Iterator[Number]:
     spelled = _spelled(text, language)
     at, end = 0, 0
     for match in _TOKEN.finditer(text):
-        while at < len(spelled) and spelled[at].start < match.start():
+        while at < len(spelled) and spelled[at].start <= match.start():
             if spelled[at].start >= end:
                 yield spelled[at]
                 end = spelled[at].end
@@ -107,8 +120,15 @@ def _is_list_mark(match: re.Match[str], text: str) -> bool:
 
 def _digits(match: re.Match[str]) -> Number:
     written = match.group()
-    _, point, decimals = written.partition(".")
-    return Number(*match.span(), float(written.replace(",", "")), 10.0 ** -len(decimals) if point else 1.0, written)
+    mantissa, exponent = written, 0
+    if match["exponent"]:
+        mantissa = _MANTISSA.match(written).group()  # type: ignore[union-attr]
+        exponent = int(match["exponent"].translate(_SUPERSCRIPTS))
+    mantissa = mantissa.replace(",", "." if match["comma"] else "").replace(" ", "")
+    _, point, decimals = mantissa.partition(".")
+    scale = 10.0**exponent
+    step = (10.0 ** -len(decimals) if point else 1.0) * scale
+    return Number(*match.span(), float(f"{mantissa}e{exponent}"), step, written, scale)
 
 
 def _spelled(text: str, language: str | None) -> list[Number]:
@@ -116,9 +136,10 @@ def _spelled(text: str, language: str | None) -> list[Number]:
     for pattern, read, other in (
         (words.ENGLISH_NUMBER, words.read_english, "zh"),
         (words.CHINESE_NUMBER, words.read_chinese, "en"),
+        (words.MIXED_NUMBER, words.read_chinese, "en"),
     ):
         for match in pattern.finditer(text) if language != other else ():
             number = read(match.group()) if match.end() - match.start() <= _LONGEST_WORDS else None
             if number:
-                found.append(Number(*match.span(), *number, ""))
+                found.append(Number(*match.span(), number[0], number[1], "", number[2]))
     return sorted(found, key=lambda number: number.start)

@@ -56,9 +56,10 @@ def test_ruled_answers(shared_data: Path) -> None:
 
 def test_ruled_mentions_and_flags(shared_data: Path) -> None:
     graded = list(ruled(shared_data))
-    also = sum(grade.also == row["also_mentions_other_gold"] for row, grade in graded)
+    committed = [(row, grade) for row, grade in graded if grade.outcome in ("intended", "default")]
+    also = sum((len(grade.also) == 2) == row["also_mentions_other_gold"] for row, grade in committed)
     flags = sum(set(grade.flags) == set(row["flags"]) for row, grade in graded)
-    assert also >= 0.97 * len(graded) and flags >= 0.97 * len(graded)
+    assert also >= 0.97 * len(committed) and flags >= 0.97 * len(graded)
 
 
 @pytest.mark.parametrize(

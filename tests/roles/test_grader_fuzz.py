@@ -9,6 +9,7 @@ import pytest
 from fiqkit.records import Grade, Interpretation, Outcome
 from fiqkit.roles.grader.rules import LONGEST_ANSWER, grade_answer
 from fiqkit.roles.interfaces import Gold
+from fiqkit.values import plain
 
 SEEDS = (
     "$46.75 billion (fiscal year ended December 31, 2023)",
@@ -63,7 +64,7 @@ def fuzz(count: int, seed: int) -> None:
         verdict = grade_answer(chance.choice(SEEDS), *chance.choice(GOLDS), answer, chance.choice(("en", "zh")))
         assert isinstance(verdict, Grade) and verdict.outcome in Outcome, answer
         assert (verdict.value is None) != (verdict.outcome in ("intended", "default", "other")), answer
-        assert verdict.value is None or verdict.value in answer.replace("*", "").replace("`", ""), answer
+        assert verdict.value is None or verdict.value in plain(answer).text, answer
 
 
 def test_mangled_answers() -> None:

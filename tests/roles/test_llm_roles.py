@@ -164,8 +164,8 @@ def test_a_think_block_is_not_the_reply() -> None:
 # --- grader ---------------------------------------------------------------------------------------------------------
 
 
-def verdict(name: str, value: str = "$46.75 billion", also: bool = False) -> str:
-    return json.dumps({"value": value, "verdict": name, "also": also})
+def verdict(name: str, value: str = "$46.75 billion", named: tuple[str, ...] = ()) -> str:
+    return json.dumps({"value": value, "verdict": name, "named": named})
 
 
 def picks(gold: Gold) -> Callable[[Request], str]:
@@ -225,8 +225,8 @@ def test_no_answer_asks_no_model(answer: str | None) -> None:
         "null",
         '{"verdict": "first"}',
         verdict("third"),
-        json.dumps({"value": "$46.75 billion", "verdict": "first", "also": "no"}),
-        json.dumps({"value": "x" * 100, "verdict": "other", "also": False}),
+        json.dumps({"value": "$46.75 billion", "verdict": "first", "named": "no"}),
+        json.dumps({"value": "x" * 100, "verdict": "other", "named": []}),
         verdict("first", "$99 billion"),
         verdict("second", ""),
         "{" * 100_000,

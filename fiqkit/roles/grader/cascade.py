@@ -61,6 +61,6 @@ def unsure(grade: Grade, intended: Gold, default: Gold, answer: str | None) -> b
     and when the answer commits to one gold but mentions the other too.
     """
     if grade.outcome in _COMMITTED:
-        return grade.also
+        return len(grade.also) > 1
     mentioned = any(values.mentions(answer or "", gold.answer) for gold in (intended, default))
     return grade.outcome == Outcome.UNSCORED or mentioned

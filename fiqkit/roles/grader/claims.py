@@ -1,129 +1,65 @@
-"""The values of an answer and the part that each one plays: claimed, set beside another, denied, asked about."""
+"""The values of an answer and the part that each one plays: claimed, set beside another, rejected, asked about."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from fiqkit.values import Period, Value, find, find_periods
+from fiqkit.roles.grader import parts
+from fiqkit.roles.grader.sums import terms
+from fiqkit.roles.grader.tables import Tables
+from fiqkit.values import Period, Plain, Value, find_in_plain, find_periods, plain, same, sentence_ends
 
 
 class Part(StrEnum):
     """What an answer does with a value that it mentions."""
 
     MAIN = "main"  # put forward as a figure
+    CHANGE = "change"  # by how much a figure rose or fell
     ASIDE = "aside"  # a component, a comparison, a value for reference, another measure
     VAGUE = "vague"  # only a bound
-    DENIED = "denied"
-    OPERAND = "operand"  # a term of a formula or a bare number that nothing puts forward
+    REJECTED = "rejected"  # denied, struck out, taken back
+    TERM = "term"  # a term of a formula or a bare number that nothing puts forward
     ASKED = "asked"  # stands in a question to the user
+    REMARK = "remark"  # no financial figure: how sure the answer is
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A value with the part it plays, the words that label it (before it, or in brackets after it) and its period."""
+    """A value with the part that it plays.
+
+    Attributes:
+        before: the words since the value before it, or since its sentence began; a table cell's headings.
+        after: a bracket or a phrase that follows it and says which figure it is ("for the whole company").
+        period: the period that it is for, None when none is stated.
+        final: how strongly it is marked as the answer: 3 boxed or "final answer", 2 "the answer is", 1 "therefore" or a
+            bold conclusion, 0 not at all.
+        line: where its line begins.
+    """
 
     value: Value
     part: Part
-    label: str
+    before: str
+    after: str
     period: Period | None
-    final: bool
+    final: int
+    line: int
+
+    @property
+    def label(self) -> str:
+        """All words that say which figure it is."""
+        return f"{self.before} {self.after}"
 
 
 _WINDOW = 200  # how far back a word can bear on a value
-
-_SENTENCE = re.compile(
-    r"[。！？!?；;\n]+|(?<!\bInc)(?<!\bCo)(?<!\bCorp)(?<!\bLtd)(?<!\bU\.S)(?<!\bvs)(?<!\bNo)(?<!approx)\.(?=\s|$)",
+_AFTER = re.compile(
+    r"\s*(?P<note>[(（][^()（）\n]{0,60}[)）])"
+    r"|\s+(?P<phrase>(?:for|under|on|at|from|excluding|including|before|after|attributable|in)\s[^\n,，;；。.()]{1,60})",
     re.IGNORECASE,
 )
-_NOTE = re.compile(r"\s*[(（][^()（）\n]{0,60}[)）]")
-_CLAUSE = re.compile(r"[,，、。；;：:\n]")
-
-_DENIED = re.compile(
-    r"(?:\b(?:is|was|are|were|does|did)\s+not\b|n['’]t\b|\bnot\b|\brather\s+than|\binstead\s+of|不是|并非|而非|不等于|不为)"
-    r"[\s\w$:]{0,20}$",
-    re.IGNORECASE,
-)
-# "Over" and 超过 still put their number forward; these only fence it in.
-_BOUND_BEFORE = re.compile(
-    r"(?:\b(?:(?:less|fewer|lower)\s+than|no\s+more\s+than|under|below|at\s+(?:most|least)|up\s+to)|不超过|不足|低于|少于|不到)"
-    r"\s*(?:about|approximately|人民币)?\s*$",
-    re.IGNORECASE,
-)
-_BOUND_AFTER = re.compile(r"\s*(?:or\s+(?:less|more|lower|higher|above|below)\b|以上|以下|以内)", re.IGNORECASE)
-# What such a word introduces is set beside the figure: to the end of its sentence, of its clause, or right after it.
-_ASIDE_IN_SENTENCE = re.compile(
-    r"其中|供参考|作为参考|\b(?:of\s+which|driven\s+by|due\s+to|reflecting|contribut(?:ed|ing)|comprising|comprised\s+of|consisting\s+of|"
-    r"for\s+(?:reference|context|comparison))\b",
-    re.IGNORECASE,
-)
-_ASIDE_IN_CLAUSE = re.compile(
-    r"(?:\b(?:compared?\s+(?:to|with)|versus|vs|against)\b|\b(?:prior|previous)[\s-]+(?:fiscal\s+)?(?:year|period|quarter)\b|"
-    r"上年|去年|同期|相比|较|比)(?:(?!\b(?:was|were|is|increas|decreas|declin|grew|rose|fell)|[为是]|增|减|降|升|跌)[^,，。；;：:)）\n]){0,60}$",
-    re.IGNORECASE,
-)
-_ASIDE_AT_ONCE = re.compile(
-    r"(?:\bincluding|\bincludes?|\bfrom|包括|包含|从|由)\s*(?:about|approximately|roughly|约|人民币|\s)*$",
-    re.IGNORECASE,
-)
-# A term of a formula, "(new - old) / old × 100"; what follows the equals sign is its result.
-_OPERAND_BEFORE = re.compile(
-    r"(?:[×*/÷+]|\b(?:multipl(?:y|ied)|divided?)\s+by)\s*\(?\s*$|[)\]]\s*[-−–]\s*$|\w\s+[−–]\s+$", re.IGNORECASE
-)
-_OPERAND_AFTER = re.compile(r"\s*\)?\s*(?:[×÷]|\*(?!\*))")
-# What a bare number, without any unit, must follow to be put forward as a value.
-_STATED = re.compile(
-    r"(?:\b(?:is|was|were|of|about|approximately|roughly|at|by|to|reached|totall?ed|answer)|[:：=≈~|$]|[为是约达])\s*$",
-    re.IGNORECASE,
-)
-_CLOSES = re.compile(r"\s*(?:[。;；\n]|\.(?=\s|$)|$)")
-_FINAL = re.compile(
-    r"(?:\bfinal\s+answer|\bthe\s+answer\s+is|\banswer\s*:|\bboxed|\btherefore\b|\bthus\b|\bin\s+(?:summary|conclusion)|\btotal\s*[:：]|合计|总计|"
-    r"最终答案|答案[:：是为]|因此|综上|所以|故)",
-    re.IGNORECASE,
-)
-_POINTS_BACK = re.compile(
-    r"\s*[(（]?(?:this|that|these|it|the\s+(?:figure|value|number|data|amount)|note|该|此|以上|上述|这)", re.IGNORECASE
-)
-_NO_DATA = re.compile(r"\b(?:not|no|unable|cannot|could)\b|n['’]t\b|没有|未|无法", re.IGNORECASE)
-
-
-def read_claims(answer: str) -> list[Claim]:
-    """Every value of an answer as a claim, in order."""
-    text = _plain(answer)
-    values = find(text)
-    sentences = _sentences(text)
-    starts = [sentence.start for sentence in sentences]
-    asides = [match.end() for match in _ASIDE_IN_SENTENCE.finditer(text)]
-    finals = [match.end() for match in _FINAL.finditer(text)]
-    claims: list[Claim] = []
-    left = 0
-    for value in values:
-        start, end = value.span
-        at = bisect_right(starts, start) - 1
-        sentence = sentences[at]
-        left = max(left, sentence.start, start - _WINDOW)
-        note = _NOTE.match(text, end)
-        low = max(sentence.start, start - _WINDOW)
-        claims.append(
-            Claim(
-                value=value,
-                part=_part(text, value, sentence, left, aside=_stands_within(asides, low, start)),
-                label=text[left:start] + (note.group() if note else ""),
-                period=_period(text, value, sentences, at),
-                final=_stands_within(finals, low, start),
-            )
-        )
-        left = end
-    return claims
-
-
-def _stands_within(ends: list[int], low: int, high: int) -> bool:
-    """Whether the last match that ends by `high` ends after `low`."""
-    at = bisect_right(ends, high) - 1
-    return at >= 0 and ends[at] > low
 
 
 @dataclass(slots=True)
@@ -135,12 +71,6 @@ class _Sentence:
     _periods: list[Period] | None = None
 
     @property
-    def is_question(self) -> bool:
-        """Whether it asks."""
-        ending = self.text[-12:].rstrip().rstrip(")）】]\"'”’")
-        return ending.endswith(("?", "？")) or bool(re.search(r"[吗呢][。！]?$", ending))
-
-    @property
     def periods(self) -> list[Period]:
         """The periods it names other than to compare with."""
         if self._periods is None:
@@ -148,58 +78,155 @@ class _Sentence:
         return self._periods
 
 
-def _plain(answer: str) -> str:
-    """The answer without the marks of Markdown and LaTeX."""
-    return re.sub(r"\*\*|__|`|\\(?:boxed|text|,|%)", lambda mark: "%" if mark.group() == "\\%" else "", answer)
+def read_claims(answer: str) -> list[Claim]:
+    """Every value of an answer as a claim, in order."""
+    stripped = plain(answer)
+    text = stripped.text
+    values = find_in_plain(text)
+    sentences = _sentences(text)
+    starts = [sentence.start for sentence in sentences]
+    places = [bisect_right(starts, value.span[0]) - 1 for value in values]
+    terms_of_sums = terms(text, values, [starts[place] for place in places])
+    marks = parts.Marks.of(text)
+    tables = Tables(text)
+    bold = _conclusions(stripped, values)
+    claims: list[Claim] = []
+    left = 0
+    for index, (value, place) in enumerate(zip(values, places, strict=True)):
+        start, end = value.span
+        sentence = sentences[place]
+        left = max(left, sentence.start, start - _WINDOW)
+        row, column = tables.headings(start)
+        after = _after(text, end, values, index)
+        before = f"{row} {column} " if column else text[left:start]
+        claims.append(
+            Claim(
+                value=value,
+                part=Part.TERM if index in terms_of_sums else _part(text, value, sentence, left, marks),
+                before=before,
+                after=after,
+                period=_period(value, column, text, sentences, place),
+                final=_final(stripped, value, sentences, place, marks) or int(index in bold),
+                line=text.rfind("\n", 0, start) + 1,
+            )
+        )
+        left = end
+    return _without_rejected(claims, stripped)
 
 
 def _sentences(text: str) -> list[_Sentence]:
     found, start = [], 0
-    for match in _SENTENCE.finditer(text):
-        found.append(_Sentence(text[start : match.end()], start))
-        start = match.end()
+    for end in sentence_ends(text):
+        found.append(_Sentence(text[start:end], start))
+        start = end
     return [*found, _Sentence(text[start:], start)]
 
 
-def _part(text: str, value: Value, sentence: _Sentence, left: int, aside: bool) -> Part:
+def _after(text: str, end: int, values: Sequence[Value], index: int) -> str:
+    """The bracket or phrase behind a value, up to the next value."""
+    match = _AFTER.match(text, end)
+    if match is None:
+        return ""
+    stop = values[index + 1].span[0] if index + 1 < len(values) else len(text)
+    return text[end : min(match.end(), stop)]
+
+
+def _part(text: str, value: Value, sentence: _Sentence, left: int, marks: parts.Marks) -> Part:
     start, end = value.span
     before = text[left:start]
-    clause = _CLAUSE.split(before)[-1]
-    if sentence.is_question:
+    clause = parts.last_clause(before)
+    if parts.is_question(sentence.text):
         return Part.ASKED
-    if _DENIED.search(clause):
-        return Part.DENIED
-    if value.kind == "plain" and not _is_stated(text, value, before):
-        return Part.OPERAND
-    if _OPERAND_BEFORE.search(before) or _OPERAND_AFTER.match(text, end):
-        return Part.OPERAND
-    if _BOUND_BEFORE.search(clause) or _BOUND_AFTER.match(text, end):
+    if parts.is_remark(value, text, before, follows=left > sentence.start):
+        return Part.REMARK
+    if parts.is_rejected_by_words(clause, text, end):
+        return Part.REJECTED
+    if value.kind == "plain" and not parts.is_stated(text, value, before):
+        return Part.TERM
+    if parts.is_operand(before, text, end):
+        return Part.TERM
+    if parts.is_bound(clause, text, end):
         return Part.VAGUE
-    if len(re.findall(r"[(（]", before)) > len(re.findall(r"[)）]", before)):
+    opened = text[max(sentence.start, start - _WINDOW) : start]
+    if opened.count("(") > opened.count(")"):
         return Part.ASIDE
-    return Part.ASIDE if aside or _ASIDE_IN_CLAUSE.search(before) or _ASIDE_AT_ONCE.search(before) else Part.MAIN
+    if marks.is_aside(max(sentence.start, start - _WINDOW), start) or parts.is_aside(before, sentence.text, text, end):
+        return Part.ASIDE
+    return Part.CHANGE if parts.is_change(before, text, end) else Part.MAIN
 
 
-def _is_stated(text: str, value: Value, before: str) -> bool:
-    """Whether a bare number is put forward as a value.
+def _final(stripped: Plain, value: Value, sentences: list[_Sentence], place: int, marks: parts.Marks) -> int:
+    """How strongly a value is marked as the answer."""
+    text, (start, end) = stripped.text, value.span
+    if any(low <= start and end <= high for low, high in stripped.boxed):
+        return 3
+    sentence = sentences[place]
+    low = max(sentence.start, start - _WINDOW)
+    if parts.is_blank(text[low:start]) and (heading := _heading(sentences, place)):
+        low = heading.start
+    return marks.final(low, start)
 
-    It fills its line, has a scale, follows "is", "为" or "=", or has decimals or separators and closes its sentence.
-    """
-    start, end = value.span
-    line = text[max(0, start - 40) : start].rpartition("\n")[2] + text[end : end + 40].partition("\n")[0]
-    if any(mark in value.text for mark in ".,") and _CLOSES.match(text, end):
-        return True
-    return len(line.strip()) <= 3 or value.scale != 1 or bool(_STATED.search(before))
+
+def _heading(sentences: list[_Sentence], place: int) -> _Sentence | None:
+    """The line before a value that stands alone on its own, when that line is a heading: short, without a value."""
+    for sentence in reversed(sentences[max(0, place - 2) : place]):
+        if sentence.text.strip():
+            return sentence if len(sentence.text) < 60 and not find_in_plain(sentence.text) else None
+    return None
 
 
-def _period(text: str, value: Value, sentences: list[_Sentence], at: int) -> Period | None:
+def _conclusions(stripped: Plain, values: Sequence[Value]) -> set[int]:
+    """The indices of the values that bold type puts last or on a line of their own, where it singles one out."""
+    strong = sorted(stripped.strong)
+    starts = [low for low, _ in strong]
+    bold: dict[int, tuple[int, int]] = {}
+    for index, value in enumerate(values):
+        at = bisect_right(starts, value.span[0]) - 1
+        if at >= 0 and value.span[1] <= strong[at][1]:
+            bold[index] = strong[at]
+    alone = {index for index, span in bold.items() if _fills_its_line(stripped.text, span)}
+    if alone:
+        return alone
+    first = values[min(bold)] if bold else None
+    several = first is not None and any(not same(first, values[index], 0.01) for index in bold)
+    return set() if several else {index for index in bold if index == len(values) - 1}
+
+
+def _fills_its_line(text: str, span: tuple[int, int]) -> bool:
+    low, high = span
+    end = text.find("\n", high)
+    line = text[text.rfind("\n", 0, low) + 1 : low] + text[high : end if end >= 0 else len(text)]
+    return not line.strip(" .。:•")
+
+
+def _period(value: Value, column: str, text: str, sentences: list[_Sentence], place: int) -> Period | None:
     """The period of a value: of its own sentence, else of the one before, else of one after that points back to it."""
     if value.period:
         return value.period
-    before = sentences[at - 1] if at else None
-    if before and before.periods and not _NO_DATA.search(before.text) and not before.is_question:
+    if column and (headed := find_periods(column)):
+        return headed[0]
+    before = sentences[place - 1] if place else None
+    if before and before.periods and not parts.lacks_data(before.text) and not parts.is_question(before.text):
         return before.periods[0]
-    after = sentences[at + 1] if at + 1 < len(sentences) else None
-    if after and _POINTS_BACK.match(after.text) and after.periods and not find(after.text):
+    after = sentences[place + 1] if place + 1 < len(sentences) else None
+    if after and parts.points_back(after.text) and after.periods and not find_in_plain(after.text):
         return after.periods[0]
     return None
+
+
+def _without_rejected(claims: list[Claim], stripped: Plain) -> list[Claim]:
+    """The claims, those that are struck out or taken back by what follows marked as rejected."""
+    text = stripped.text
+    rejected = {
+        index
+        for index, claim in enumerate(claims)
+        if any(low <= claim.value.span[0] < high for low, high in stripped.struck)
+    }
+    for index, claim in enumerate(claims[1:], 1):
+        gap = text[claims[index - 1].value.span[1] : claim.value.span[0]][-_WINDOW:]
+        if claim.part in (Part.MAIN, Part.ASIDE, Part.CHANGE) and parts.takes_back(gap):
+            rejected.update(range(index))
+    return [
+        replace(claim, part=Part.REJECTED, final=0) if index in rejected else claim
+        for index, claim in enumerate(claims)
+    ]

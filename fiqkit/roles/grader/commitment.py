@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 from fiqkit.records import Outcome
 from fiqkit.roles.grader.claims import Claim, Part, read_claims
-from fiqkit.roles.grader.wording import ALTERNATIVE, CHOICE, RANGE, READING, asks_user, measures, names_an_obstacle
+from fiqkit.roles.grader.labels import (
+    ALTERNATIVE,
+    CHOICE,
+    RANGE,
+    READING,
+    UNDECIDED,
+    asks_for_change,
+    is_qualified,
+    is_unrelated,
+    measures,
+)
+from fiqkit.roles.grader.wording import asks_user, names_an_obstacle
 from fiqkit.values import Value, same
 
 
@@ -18,7 +29,7 @@ class Commitment:
     Attributes:
         outcome: None when it commits to `claim`; hedge, refusal, question or empty when it commits to nothing.
         claim: the value committed to, with its period.
-        mentioned: every value in the answer that it does not deny.
+        mentioned: every value in the answer, rejected ones too.
         rule: the rule that decided, in a few words.
     """
 
@@ -28,82 +39,155 @@ class Commitment:
     rule: str
 
 
+Verdict = tuple[Outcome | None, Claim | None, str]
 _ENOUGH = 12
+_UNFIT = 3  # the rank of a value in another unit than the one asked for
+_REPLIES = (Part.MAIN, Part.CHANGE, Part.ASIDE)
 
 
-def read_commitment(answer: str | None, fits: Callable[[Value], int], question: str) -> Commitment:
-    """What an answer commits to.
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the commitment is read for.
 
-    Args:
-        fits: rank of a value as a reply to the question, 0 best; only the best rank that occurs is considered.
+    Attributes:
+        question: the user's.
+        fits: rank of a value as a reply, 0 best, by its unit; None for what is no reply at all.
+        golds: the names of the golds whose value a value is; which of them is intended must not matter here.
     """
+
+    question: str
+    fits: Callable[[Value], int | None]
+    golds: Callable[[Value], frozenset[str]]
+
+
+def read_commitment(answer: str | None, asked: Asked) -> Commitment:
+    """What an answer commits to."""
     if not answer or not answer.strip():
         return Commitment(Outcome.EMPTY, None, (), "no text")
     claims = read_claims(answer)
-    mentioned = tuple(c.value for c in claims if c.part not in (Part.DENIED, Part.OPERAND))
-    candidates, rank = _candidates(claims, fits, question)
+    mentioned = tuple(claim.value for claim in claims if claim.part is not Part.REMARK)
+    candidates, rank = _candidates(claims, asked)
     if rank and names_an_obstacle(answer):
         candidates = []  # a value in another unit does not outweigh the statement that there is none
-    outcome, claim, rule = _decide(candidates, answer)
+    outcome, claim, rule = _decide(candidates, answer, asked) or _no_value(claims, answer)
     return Commitment(outcome, claim, mentioned, rule)
 
 
-def _candidates(claims: list[Claim], fits: Callable[[Value], int], question: str) -> tuple[list[Claim], int]:
-    """The claims that could be the reply, all of the best fit, and that fit: 0 = unit and measure as asked for."""
-    ranked = [(fits(claim.value), claim) for claim in claims if claim.part not in (Part.ASKED, Part.OPERAND)]
+def _candidates(claims: list[Claim], asked: Asked) -> tuple[list[Claim], int]:
+    """The claims that could be the reply, and how ill the best of them fits: 0 = unit and measure as asked for."""
+    by_change = asks_for_change(asked.question)
+    ranked: list[tuple[int, Claim]] = []
+    for claim in claims:
+        rank = asked.fits(claim.value) if claim.part in _REPLIES else None
+        if rank is not None:
+            part = claim.part
+            if part is Part.CHANGE:
+                part = Part.MAIN if by_change else Part.ASIDE
+            ranked.append((rank, replace(claim, part=part)))
     best = min((rank for rank, _ in ranked), default=0)
-    chosen = [claim for rank, claim in ranked if rank == best]
-    asked = measures(question)
-    on_topic = [c for c in chosen if not measures(c.label) or measures(c.label) & asked]
+    concluded = any(claim.final >= 2 and rank < _UNFIT for rank, claim in ranked)
+    limit = max(best, 1) if concluded else best  # a marked answer counts although it leaves its unit out
+    chosen = [claim for rank, claim in ranked if rank == best or (rank <= limit and claim.final >= 2)]
+    wanted = measures(asked.question)
+    on_topic = [c for c in chosen if not measures(c.label) or not wanted or measures(c.label) & wanted or c.final >= 2]
     return on_topic or chosen, best if on_topic else best + 1
 
 
-def _decide(claims: list[Claim], answer: str) -> tuple[Outcome | None, Claim | None, str]:
-    main = _distinct([c for c in claims if c.part is Part.MAIN])
+def _decide(claims: list[Claim], answer: str, asked: Asked) -> Verdict | None:
+    """The value that the candidates single out; None when there is no candidate."""
+    main = _distinct(c for c in claims if c.part is Part.MAIN)
     if not main:
-        main = _distinct([c for c in claims if c.part is Part.ASIDE])[:1]
-    if not main:
-        return _no_value(claims, answer)
+        return _aside(_distinct(claims), asked)
     if len(main) == 1:
         return None, main[0], "only value"
-    final = _distinct([c for c in main if c.final])
-    if len(final) == 1:
-        return None, final[0], "marked as the answer"
-    if not ALTERNATIVE.search(main[0].label):
-        main = [main[0], *(c for c in main[1:] if not ALTERNATIVE.search(c.label))]
+    strongest = max(claim.final for claim in claims if claim.part is Part.MAIN)
+    if strongest:
+        final = _distinct(c for c in claims if c.part is Part.MAIN and c.final == strongest)
+        if len(final) == 1:
+            return None, final[0], "marked as the answer"
+        main = final
+    return _first_of(main, answer, asked)
+
+
+def _aside(claims: list[Claim], asked: Asked) -> Verdict | None:
+    """A value that is only mentioned beside another figure is the answer where there is no other."""
+    if not claims:
+        return None
+    if _is_pair(claims, asked):
+        return Outcome.HEDGE, None, "both golds, neither singled out"
+    return None, claims[0], "only value"
+
+
+def _first_of(main: list[Claim], answer: str, asked: Asked) -> Verdict:
+    """Whether the first of several values stands as the figure that was asked for."""
     first, *others = main
-    if others and RANGE.fullmatch(others[0].label):
-        return Outcome.HEDGE, None, "a range"
-    if others and CHOICE.fullmatch(others[0].label):
-        return Outcome.HEDGE, None, "a choice left open"
+    if ALTERNATIVE.search(first.before):
+        return Outcome.HEDGE, None, "values under conditions"
+    others = [c for c in others if not ALTERNATIVE.search(c.before)]
     if not others:
         return None, first, "others only as alternatives"
+    if RANGE.fullmatch(others[0].before):
+        return Outcome.HEDGE, None, "a range"
+    if CHOICE.fullmatch(others[0].before):
+        return Outcome.HEDGE, None, "a choice left open"
+    if _is_pair(main, asked):
+        return _first_of_pair(first, others, answer, asked)
+    others = [c for c in others if asked.golds(c.value) or not is_unrelated(c.label, asked.question)]
     if any(_other_period(first, other) for other in others):
         return Outcome.HEDGE, None, "values of several periods"
-    if not READING.search(first.label):
+    if READING.search(first.label) and any(READING.search(other.label) for other in others):
+        return Outcome.HEDGE, None, "values under several readings"
+    return None, first, "first value, under the bare measure"
+
+
+def _first_of_pair(first: Claim, others: list[Claim], answer: str, asked: Asked) -> Verdict:
+    """Of both golds the first stands only as the bare measure that was asked for, the other under a name of its own."""
+    rivals = [c for c in others if asked.golds(c.value)]
+    if UNDECIDED.search(answer):
+        return Outcome.HEDGE, None, "says that the figure depends"
+    if any(_other_period(first, other) for other in others):
+        return Outcome.HEDGE, None, "values of several periods"
+    bare = not is_qualified(first.label, asked.question)
+    named = all(is_qualified(rival.label, asked.question) for rival in rivals)
+    listed = not measures(first.label) and all(rival.line != first.line for rival in rivals)
+    if bare and named and not listed:
         return None, first, "first value, under the bare measure"
     return Outcome.HEDGE, None, "values under several readings"
 
 
-def _distinct(claims: list[Claim]) -> list[Claim]:
+def _is_pair(claims: list[Claim], asked: Asked) -> bool:
+    """Whether both golds are among the values."""
+    return len(frozenset().union(*(asked.golds(claim.value) for claim in claims))) > 1
+
+
+def _distinct(claims: Iterator[Claim] | list[Claim]) -> list[Claim]:
     """The claims with different values, the first of each; a few, since more than one is told apart no further."""
     kept: list[Claim] = []
     for claim in claims:
         if len(kept) == _ENOUGH:
             break
-        if not any(same(claim.value, other.value, 0.002) for other in kept):
+        if not any(_restated(claim.value, other.value) for other in kept):
             kept.append(claim)
     return kept
+
+
+def _restated(a: Value, b: Value) -> bool:
+    """Whether two values are one, perhaps rounded: "$46,751 million, or $46.8 billion"."""
+    if same(a, b, 0.002):
+        return True
+    coarser = max(a.step, b.step)
+    digits = min(abs(a.number), abs(b.number)) / coarser if coarser else 0.0
+    return digits >= 10 and same(a, b, 0.05) and abs(a.number - b.number) <= coarser / 2 * (1 + 1e-9)
 
 
 def _other_period(a: Claim, b: Claim) -> bool:
     return bool(a.period and b.period and a.period.conflicts(b.period))
 
 
-def _no_value(claims: list[Claim], answer: str) -> tuple[Outcome, None, str]:
+def _no_value(claims: list[Claim], answer: str) -> Verdict:
     if asks_user(answer):
         return Outcome.QUESTION, None, "asks the user"
-    for part, rule in ((Part.VAGUE, "only a bound"), (Part.DENIED, "only a denial")):
+    for part, rule in ((Part.VAGUE, "only a bound"), (Part.REJECTED, "only a denial")):
         if any(c.part is part for c in claims):
             return Outcome.REFUSAL, None, rule
     return Outcome.REFUSAL, None, "no value"

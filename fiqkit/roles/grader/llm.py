@@ -26,9 +26,9 @@ _GRADE_SCHEMA: Mapping[str, Any] = {
     "properties": {
         "value": {"type": "string", "maxLength": 60},
         "verdict": {"enum": [_FIRST, _SECOND, *_VERDICTS]},
-        "also": {"type": "boolean"},
+        "named": {"type": "array", "items": {"enum": [_FIRST, _SECOND]}, "maxItems": 2},
     },
-    "required": ["value", "verdict", "also"],
+    "required": ["value", "verdict", "named"],
     "additionalProperties": False,
 }
 
@@ -71,9 +71,12 @@ class LlmGrader:
             said = await self._asker.ask(language, {}, shown, lambda text: _graded(text, answer), schema=_GRADE_SCHEMA)
         except (NoVerdict, EngineError) as fault:
             return Grade(Outcome.UNSCORED, why=str(fault))
-        outcome = (_VERDICTS | dict(zip((_FIRST, _SECOND), order, strict=True)))[said["verdict"]]
+        places = dict(zip((_FIRST, _SECOND), order, strict=True))
+        outcome = (_VERDICTS | places)[said["verdict"]]
+        named = {outcome, *(places[place] for place in said["named"])}
+        also = tuple(gold.value for gold in golds if gold in named)
         why = f"{self._asker.engine.name}: {said['verdict']}, {_FIRST} being {order[0]}"
-        return Grade(outcome, value=said["value"] or None, also=said["also"], why=why)
+        return Grade(outcome, value=said["value"] or None, also=also, why=why)
 
     def describe(self) -> Mapping[str, Any]:
         """What the run's manifest records."""

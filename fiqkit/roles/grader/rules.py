@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 from fiqkit.records import Grade, Outcome
 from fiqkit.roles.grader.claims import Claim
-from fiqkit.roles.grader.commitment import read_commitment
+from fiqkit.roles.grader.commitment import Asked, read_commitment
 from fiqkit.roles.interfaces import Gold
 from fiqkit.values import Period, Value, find, find_periods, same, same_digits
 
@@ -18,6 +18,7 @@ TOLERANCE = 0.01
 LONGEST_ANSWER = 20_000  # characters; no committed answer is that long, and reading one could take over a second
 SCALE_MISSING = "scale_missing"
 
+_PER_SHARE = re.compile(r"\bEPS\b|\bper\s+(?:\w+\s+){0,2}(?:share|ADS)\b|每股", re.IGNORECASE)
 _DECLINE = re.compile(r"declin|decreas|drop|\bfall|reduction|下降|降幅|减少|下滑|跌幅|降低", re.IGNORECASE)
 
 
@@ -39,6 +40,7 @@ class RulesGrader:
 class _Target:
     """A gold value with the period of its reading."""
 
+    name: Outcome
     value: Value
     period: Period | None
 
@@ -46,8 +48,9 @@ class _Target:
 def grade_answer(question: str, intended: Gold, default: Gold, answer: str | None, language: str) -> Grade:
     """One outcome for one final answer.
 
-    First the value that the answer commits to is read without a look at which gold it meets; then it is held against
-    both: within 1% relative, unit, scale and currency normalised, no conflict of stated periods.
+    First the value that the answer commits to is read, by rules that treat both golds alike; then it is held against
+    them: within 1% relative, unit, scale and currency normalised, no conflict of stated periods. Golds that change
+    places change the outcome's name and nothing else.
 
     Args:
         intended, default: the two golds, each with its reading; a reading that names a year fixes it.
@@ -57,41 +60,52 @@ def grade_answer(question: str, intended: Gold, default: Gold, answer: str | Non
     Returns:
         A grade whose `why` holds the value taken, the golds and the rule. `Outcome.UNSCORED` when a gold is no value.
     """
-    targets = [_target(gold) for gold in (intended, default)]
-    if None in targets:
+    found = (_target(intended, Outcome.INTENDED), _target(default, Outcome.DEFAULT))
+    targets = tuple(target for target in found if target)
+    if len(targets) < len(found):
         return Grade(Outcome.UNSCORED, why=f"no value in the gold {intended.answer!r} or {default.answer!r}")
-    wanted, other = (target for target in targets if target)
     if answer and len(answer) > LONGEST_ANSWER:
         return Grade(Outcome.UNSCORED, why=f"answer of {len(answer)} characters; {LONGEST_ANSWER} are read at most")
-    said = read_commitment(answer, lambda value: _misfit(value, wanted.value), question)
+
+    def golds(value: Value) -> frozenset[str]:
+        return frozenset(target.name for target in targets if _is_named(value, target.value, question))
+
+    by_share = bool(_PER_SHARE.search(question))
+    asked = Asked(question, lambda value: _misfit(value, [target.value for target in targets], by_share), golds)
+    said = read_commitment(answer, asked)
+    named = frozenset().union(*(golds(value) for value in said.mentioned))
+    also = tuple(target.name.value for target in targets if target.name in named)
     if said.claim is None:
-        return Grade(said.outcome or Outcome.REFUSAL, why=f"{said.rule}; golds {intended.answer} / {default.answer}")
-    outcome, flags, rule = settle(said.claim, wanted, other, question)
-    unmet = {Outcome.INTENDED: other, Outcome.DEFAULT: wanted}.get(outcome)
-    also = unmet is not None and any(_equal(v, unmet.value, question) for v in said.mentioned)
+        why = f"{said.rule}; golds {intended.answer} / {default.answer}"
+        return Grade(said.outcome or Outcome.REFUSAL, also=also, why=why)
+    outcome, flags, rule = settle(said.claim, targets, question)
     taken = said.claim.value.text
     why = f"took {taken} ({said.rule}); golds {intended.answer} / {default.answer}; {rule}"
     return Grade(outcome, value=taken, also=also, flags=flags, why=why)
 
 
-def settle(claim: Claim, intended: _Target, default: _Target, question: str) -> tuple[Outcome, tuple[str, ...], str]:
-    """Outcome, flags and rule of a committed value held against both golds, the intended one first."""
+def settle(claim: Claim, targets: Sequence[_Target], question: str) -> tuple[Outcome, tuple[str, ...], str]:
+    """Outcome, flags and rule of a committed value held against the golds; of two that it equals the nearer one."""
     missed = "equals neither"
-    for outcome, target in ((Outcome.INTENDED, intended), (Outcome.DEFAULT, default)):
+    met: list[tuple[bool, float, _Target]] = []
+    for target in targets:
         exact = _equal(claim.value, target.value, question)
         if not exact and not same_digits(claim.value, target.value, TOLERANCE):
             continue
         if claim.period and target.period and claim.period.conflicts(target.period):
-            missed = f"equals the {outcome} answer, but for {claim.period.text}, not {target.period.text}"
+            missed = f"equals the {target.name} answer, but for {claim.period.text}, not {target.period.text}"
             continue
-        return outcome, () if exact else (SCALE_MISSING,), f"equals the {outcome} answer"
-    return Outcome.OTHER, (), missed
+        met.append((not exact, abs(abs(claim.value.number) - abs(target.value.number)), target))
+    if not met:
+        return Outcome.OTHER, (), missed
+    inexact, _, target = min(met, key=lambda each: each[:2])
+    return target.name, (SCALE_MISSING,) if inexact else (), f"equals the {target.name} answer"
 
 
 @lru_cache(4096)  # a run grades against the same golds in every mode and for every model
-def _target(gold: Gold) -> _Target | None:
+def _target(gold: Gold, name: Outcome) -> _Target | None:
     values = find(gold.answer)
-    return _Target(values[0], _reading_period(gold.interpretation.period)) if values else None
+    return _Target(name, values[0], _reading_period(gold.interpretation.period)) if values else None
 
 
 def _reading_period(text: str | None) -> Period | None:
@@ -104,14 +118,29 @@ def _reading_period(text: str | None) -> Period | None:
     return replace(named[0], years=years, part=part or "FY", text=text or "")
 
 
-def _misfit(value: Value, gold: Value) -> int:
-    """How ill a value suits the unit that is asked for: 0 the same kind, 1 a bare number, 2 another unit."""
+def _misfit(value: Value, golds: Sequence[Value], by_share: bool) -> int | None:
+    """How ill a value suits the unit that is asked for: 0 the same kind, 1 a bare number, 2 or 3 another unit.
+
+    None for a count of things where no count is asked for: it is no reply. Millions are no amount per share.
+    """
+    ranks = [rank for gold in golds if (rank := _misfit_of(value, gold)) is not None]
+    return max(min(ranks), 2 * (by_share and value.scale > 1)) if ranks else None
+
+
+def _misfit_of(value: Value, gold: Value) -> int | None:
     if gold.kind == "plain":
         return 0
     amounts = ("currency", "per_share")
     if value.kind == gold.kind or (value.kind in amounts and gold.kind in amounts):
         return 2 if value.currency and gold.currency and value.currency != gold.currency else 0
+    if value.kind in ("count", "ratio"):
+        return None
     return 1 if value.kind == "plain" else 3
+
+
+def _is_named(value: Value, gold: Value, question: str) -> bool:
+    """Whether a value is the gold's, scale left out or not, whatever its period."""
+    return _equal(value, gold, question) or same_digits(value, gold, TOLERANCE)
 
 
 def _equal(value: Value, gold: Value, question: str) -> bool:

@@ -1,55 +1,13 @@
-"""The words by which an answer asks, declines, offers and labels its values, English and Chinese."""
+"""The words by which an answer without a value asks, declines and offers, English and Chinese."""
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 
 def _any(*alternatives: str) -> re.Pattern[str]:
     return re.compile("|".join(alternatives), re.IGNORECASE)
 
-
-# --- labels of a value ----------------------------------------------------------------------------------------------
-
-# A label with one of these names a reading of its own; without any it is the bare measure that was asked for.
-READING = _any(
-    r"归属|归母|母公司|上市公司股东|扣非|扣除|非经常|少数股东|合并|整体|分部",
-    r"\b(?:non-?)?gaap\b|\badjusted|\bdilut|\bbasic\b|\battributable|\bsegment|\bconsolidated|\bexcluding|\bincluding",
-    r"\breported|\borganic|\bconstant[\s-]currency|\bcomparable|\bcontinuing|\bcore\b|\bsame[\s-]store",
-)
-# "若按归属口径，为…": the value for another wish than the one that was expressed.
-ALTERNATIVE = _any(r"若|如果|如按|如指", r"\bif\b|\balternatively\b")
-# "A or B": the answer leaves the choice open.
-CHOICE = re.compile(r"[\s,，、(（]*(?:or|或者?|(?:也|或)?(?:可能|许)是?|还是)(?:是|为)?\s*", re.IGNORECASE)
-RANGE = re.compile(r"\s*(?:-|–|—|~|～|至|到|to|and|和)\s*", re.IGNORECASE)
-
-_OTHER_INCOME = r"(?<!operating\s)(?<!gross\s)(?<!interest\s)(?<!comprehensive\s)"
-_MEASURES: dict[str, re.Pattern[str]] = {
-    "revenue": _any(r"\brevenues?\b|\bsales\b", r"收入|营收"),
-    "operating": _any(
-        r"\boperating\s+(?:income|profit|earnings|loss)|\bincome\s+from\s+operations|\bebit\b", r"营业利润"
-    ),
-    "net": _any(
-        _OTHER_INCOME + r"\b(?:income|earnings|profit|loss)\b(?!\s+(?:from|per|before))", r"净利润|净亏损|纯利"
-    ),
-    "gross": _any(r"\bgross\s+(?:profit|margin)", r"毛利"),
-    "ebitda": _any(r"\bebitda\b"),
-    "pretax": _any(r"\bpre-?tax|\bbefore\s+(?:income\s+)?tax", r"利润总额"),
-    "eps": _any(r"\beps\b|\bper\s+share", r"每股"),
-    "costs": _any(r"\bexpenses?\b|\bcosts?\b", r"费用|成本"),
-    "cash": _any(r"\bcash\b", r"现金"),
-    "assets": _any(r"\bassets\b", r"资产"),
-}
-
-
-@lru_cache(4096)  # a run grades many answers to the same questions
-def measures(text: str) -> frozenset[str]:
-    """The measures that a text names (revenue, net, operating, ...)."""
-    return frozenset(name for name, pattern in _MEASURES.items() if pattern.search(text))
-
-
-# --- answers without a value ----------------------------------------------------------------------------------------
 
 _ZH_READING = r"(?:时间|期间|时期|年份|年度|季度|报告期|范围|口径|信息|细节|条件|事件|上下文|背景|类型)"
 _SPECIFIC = r"(?:the\s+|an?\s+|more\s+)?(?:specific\s+|exact\s+|relevant\s+)?"
