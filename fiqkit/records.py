@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from fiqkit.taxonomy import FIELDS
+from fiqkit.taxonomy import CATEGORIES, FIELDS
 
 
 class Ending(StrEnum):
@@ -216,18 +216,27 @@ class Judgement:
     """A judge's verdict on a clarifying question.
 
     Attributes:
-        touched: every category that the question raises for a choice or a confirmation, in the taxonomy's order.
+        touched: every category that the question raises for a choice or a confirmation, in the taxonomy's order;
+            None where the judge gave a central category only.
         named: every category whose matter the question names at all (protocol, section 9); None where the judge did
             not say.
         confidence: 0 to 1 where the judge states one.
         central: a category, "generic" (asks, names no category), "none" (outside the five) or "unscored".
     """
 
-    touched: tuple[str, ...]
+    touched: tuple[str, ...] | None
     central: str
     why: str = ""
     named: tuple[str, ...] | None = None
     confidence: float | None = None
+
+    def targets(self, form: str) -> tuple[str, ...] | None:
+        """The categories that the question targets in one form (`taxonomy.FORMS`); None where that is not known."""
+        if self.central == "unscored":
+            return None
+        if form == "central":
+            return (self.central,) if self.central in CATEGORIES else ()
+        return self.named if form == "named" else self.touched
 
 
 @dataclass(frozen=True, slots=True)

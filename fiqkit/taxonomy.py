@@ -104,3 +104,34 @@ CATEGORIES: dict[str, Category] = {
 }
 
 FIELDS: tuple[str, ...] = ("entity", "period", "metric", "basis", "vintage")
+
+FORMS: tuple[str, ...] = ("named", "touch", "central")
+"""How a question can target a category: its words name it, it raises it, it is about it most of all (protocol, 9)."""
+
+RETRIEVALS: tuple[str, ...] = ("index", "own", "own+spans", "intended-span")
+"""What a search returns: real search, the instance's own passage, both spans beside it, the intended span alone."""
+
+THINKING, THINKING_OFF = "+thinking", "+thinking-off"
+"""Appended to a model's name where the same weights are run with thinking on, or recorded with it off."""
+
+MODE_ORDER: tuple[str, ...] = (
+    "answer",
+    "search",
+    "interact",
+    "forced-interact",
+    "always-ask",
+    "category-oracle",
+    "template-oracle",
+    "interpretation-oracle",
+    "context-oracle",
+    "oracle-retrieval",
+    "enumerate",
+    "category-aware",
+)
+
+
+def mode_rank(mode: str) -> tuple[int, int, str]:
+    """Where a mode stands in a table: the protocol's order, `forced-interact-N` by N, unknown modes last."""
+    stem, _, count = mode.rpartition("-")
+    name, n = (stem, int(count)) if count.isdigit() else (mode, 0)
+    return (MODE_ORDER.index(name) if name in MODE_ORDER else len(MODE_ORDER), n, mode)

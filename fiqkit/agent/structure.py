@@ -79,7 +79,7 @@ def _readings(field: str) -> int:
 def _asked_about(structure: Structure, question: str, unknown: set[str]) -> set[str]:
     if structure.generic:  # a question that names nothing is about the first detail that is left
         return set(sorted(unknown)[:1])
-    return {CATEGORIES[name].field for name in classify_question(question).touched}
+    return {CATEGORIES[name].field for name in classify_question(question).touched or ()}
 
 
 def question_about(field: str, language: str) -> str:

@@ -48,7 +48,7 @@ def command(
 
 
 def _print_ruled(result: Mapping[str, Any], show: int) -> None:
-    from fiqkit.report.terminal import number, percent
+    from fiqkit.report.numbers import number, percent
 
     click.echo(f"{percent(result['accuracy'])}% of {result['n']} outcomes as ruled, kappa {number(result['kappa'])}")
     for item in result["wrong"][:show]:
@@ -56,7 +56,7 @@ def _print_ruled(result: Mapping[str, Any], show: int) -> None:
 
 
 def _print_agreement(result: Mapping[str, Any], show: int) -> None:
-    from fiqkit.report.terminal import number, percent
+    from fiqkit.report.numbers import number, percent
 
     for label, found in result["agreement"].items():
         click.echo(

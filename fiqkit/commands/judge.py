@@ -46,7 +46,7 @@ def command(
 
 
 def _print_ruled(result: Mapping[str, Any], show: int) -> None:
-    from fiqkit.report.terminal import number, percent
+    from fiqkit.report.numbers import number, percent
 
     click.echo(
         f"{result['n']} questions: touched set {percent(result['touched'])}%, central {percent(result['central'])}%, "
@@ -57,7 +57,7 @@ def _print_ruled(result: Mapping[str, Any], show: int) -> None:
 
 
 def _print_agreement(result: Mapping[str, Any]) -> None:
-    from fiqkit.report.terminal import number, percent
+    from fiqkit.report.numbers import number, percent
 
     central = result["central"]
     click.echo(

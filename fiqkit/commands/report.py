@@ -18,11 +18,13 @@ from fiqkit.commands.options import FILE, json_option, print_json, store_option
 @click.option("--figures", type=FILE, help="Write every figure as SVG and PNG into this folder.")
 @click.option("--grader", help="Whose grades to take; by default the recorded ones of an import, else those of rules.")
 @click.option("--judge", help="Whose judgements of questions to take; by default as for --grader.")
+@click.option("--cutoff", metavar="DATE", help="Tell items filed before this ISO date from later ones, in every row.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the bootstrap.")
 @store_option
 @json_option
 def command(
     runs: tuple[str, ...],
+    cutoff: str | None,
     form: str | None,
     html: Path | None,
     probes: tuple[Path, ...],
@@ -33,14 +35,17 @@ def command(
     store: Path,
     as_json: bool,
 ) -> None:
-    """Report on RUNS (ids or "last"; all of them by default)."""
+    """Report on RUNS: ids, "last" or "all".
+
+    By default the last run, or the files that were last imported together.
+    """
     from fiqkit.report.document import make_report
     from fiqkit.report.formats import FORMATS
     from fiqkit.store.store import Store
 
     kept = Store(store)
     try:
-        report = make_report(kept, runs, grader, judge, seed=seed)
+        report = make_report(kept, runs, grader, judge, cutoff=cutoff, seed=seed)
         if html:
             from fiqkit.report.html import write_page
 
@@ -64,7 +69,8 @@ def command(
 def _print(report: Any) -> None:
     from rich.console import Console
 
-    from fiqkit.report.terminal import comparison_table, main_table, partial_runs
+    from fiqkit.report.notes import partial_runs
+    from fiqkit.report.terminal import comparison_table, main_table
 
     console = Console()
     console.print(main_table(report.rows, width=console.width, references=report.references))
@@ -73,4 +79,6 @@ def _print(report: Any) -> None:
     if report.comparisons:
         console.print(comparison_table(report.comparisons))
     for finding in report.diagnosis:
-        console.print(f"{finding['model']}: points at {finding['points_at']} ({finding['grounds']})", highlight=False)
+        form = f" by {finding['form']}" if finding["form"] else ""
+        said = f"{finding['model']}: points at {finding['points_at']}{form} ({finding['grounds']})"
+        console.print(said, highlight=False)

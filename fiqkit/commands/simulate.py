@@ -29,7 +29,7 @@ def command(simulator: str, ruled: Path, show: int, cards: Path | None, as_json:
 
 
 def _print(result: Mapping[str, Any], show: int) -> None:
-    from fiqkit.report.terminal import percent
+    from fiqkit.report.numbers import percent
 
     click.echo(
         f"{percent(result['accuracy'])}% of {result['n']} replies as ruled, {result['false_definite']} false yes or no"

@@ -10,17 +10,16 @@ import ast
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from fiqkit.datasets import dataset_hash, parse_instance, read_jsonl
 from fiqkit.errors import UserError
-from fiqkit.metrics.table import MODE_ORDER, mode_rank
 from fiqkit.records import AnswerVerdict, Ending, Episode, Instance, Judgement, QuestionVerdict, Turn, Verdict
 from fiqkit.store.load import RECORDED
 from fiqkit.store.store import Store
-from fiqkit.taxonomy import CATEGORIES
+from fiqkit.taxonomy import CATEGORIES, MODE_ORDER, THINKING, THINKING_OFF, mode_rank
 
 MODES = {
     "answer-only": "answer",
@@ -141,6 +140,7 @@ def _read_run(path: Path, known: set[str], faults: list[UserError]) -> Iterator[
         where = f"{path}:{number}"
         try:
             episode, verdicts = parse_recorded(row, where)
+            episode = replace(episode, model=episode.model + _thinking(path.stem))
             if episode.instance_id not in known:
                 raise UserError(f"{where}: instance_id {episode.instance_id!r} is not among the released instances")
             first = seen.setdefault((episode.model, episode.mode, episode.instance_id), number)
@@ -149,6 +149,11 @@ def _read_run(path: Path, known: set[str], faults: list[UserError]) -> Iterator[
             yield episode, verdicts
         except UserError as fault:
             faults.append(fault)
+
+
+def _thinking(name: str) -> str:
+    """The mark of an agent whose file says that thinking was on or off: eval_think_on_…, eval_think_off_…"""
+    return {"on": THINKING, "off": THINKING_OFF}.get((re.match(r"eval_think_(on|off)_", name) or ["", ""])[1], "")
 
 
 # --- one line -------------------------------------------------------------------------------------------------------
@@ -176,6 +181,7 @@ def parse_recorded(row: Mapping[str, Any], where: str) -> Recorded:
         confidence=_field(row, "confidence", (int, float), where),
         turns=turns,
         flags=tuple(_flags(recorded, turns)),
+        retrieval="own",  # whatever the query, a search of the release returned the instance's own passage
         extra={name: value for name, value in row.items() if name not in _IN_RECORD},
     )
     at = [index for index, turn in enumerate(turns) if turn.action == "interact" and turn.refused is None]
@@ -224,7 +230,7 @@ def _questions(row: Mapping[str, Any], where: str) -> tuple[list[str], list[Judg
         label = hit.get("axis_pred")
         central = label if label in _CENTRAL else "unscored"
         asked.append(hit["question"])
-        judgements.append(Judgement((central,) if central in CATEGORIES else (), central))
+        judgements.append(Judgement(None, central))  # one label a question: what else it raises is unknown
     return asked, judgements
 
 

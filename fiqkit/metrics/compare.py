@@ -1,115 +1,195 @@
-"""Two sets of episodes on the same instances: paired differences with interval and p."""
+"""Two sets of episodes on the same items: paired differences with interval and p."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import combinations, pairwise
+from math import fsum
 from typing import Any
 
-from fiqkit.metrics.bootstrap import PAIRED_RESAMPLES, Difference, paired_difference
-from fiqkit.metrics.measures import MEASURES
-from fiqkit.metrics.scored import Scored
-from fiqkit.metrics.significance import exact_mcnemar, holm, smallest_difference
-from fiqkit.metrics.table import group
+from fiqkit.metrics.bootstrap import RESAMPLES, paired_p
+from fiqkit.metrics.intervals import Nesting, bounded_interval
+from fiqkit.metrics.measures import MEASURES, highest, ratio
+from fiqkit.metrics.scored import Scored, group
+from fiqkit.metrics.significance import FEW_CLUSTERS, exact_mcnemar, holm, sign_flip_p, smallest_difference
+from fiqkit.taxonomy import FORMS, THINKING, THINKING_OFF
 
-COMPARED = ("accuracy", "default_capture", "interaction_rate", "mean_asks", "dise_plus_all", "ac1_touch")
+COMPARED = (
+    *("accuracy", "accuracy_lenient", "both_mentioned", "default_capture", "interaction_rate", "mean_asks"),
+    *("dise_plus_all", *(f"ac1_{form}" for form in FORMS)),
+)
 LADDER = ("answer", "search", "interact")  # each primary mode is held against the one before it
 
-Pair = tuple[Scored, Scored]
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The episodes of both sides on one item: one each, or one a sample."""
+
+    first: list[Scored]
+    second: list[Scored]
+
+    @property
+    def cluster(self) -> str:
+        """The company."""
+        return self.first[0].cluster
 
 
-def pair(first: Iterable[Scored], second: Iterable[Scored]) -> list[Pair]:
-    """Episodes on the same item and sample, where both count; in the order of the first."""
-    other = {e.key: e for e in second if e.counts}
-    return [(e, other[e.key]) for e in first if e.counts and e.key in other]
+def pairs_of(first: Iterable[Scored], second: Iterable[Scored]) -> list[Pair]:
+    """Items on which both sides count, in the order of their ids."""
+    one, two = (group((e for e in side if e.counts), lambda e: e.record) for side in (first, second))
+    return [Pair(one[key], two[key]) for key in sorted(one.keys() & two.keys())]
 
 
 def compare(
-    first: Sequence[Scored], second: Sequence[Scored], *, resamples: int = PAIRED_RESAMPLES, seed: int = 0
+    first: Sequence[Scored], second: Sequence[Scored], *, resamples: int = RESAMPLES, seed: int = 0
 ) -> dict[str, Any]:
-    """Every compared measure of the second side minus the first, over the instances that both have; JSON-ready.
+    """Every compared measure of the second side minus the first, over the items that both have; JSON-ready.
 
-    A measure's pairs are those on which it is defined for both sides. `accuracy` also has the exact McNemar test, the
-    interval with companies resampled whole, and the smallest difference that so many pairs can detect.
+    An item's value is its mean over samples, and a measure's pairs are those on which it is defined for both sides.
+    `accuracy` also has the exact McNemar test, the test and the interval with companies whole, and the smallest
+    difference that so many pairs can detect.
     """
-    pairs = pair(first, second)
+    pairs = pairs_of(first, second)
     measures = {}
     for name in COMPARED:
-        found = _difference(name, pairs, clustered=False, resamples=resamples, seed=seed)
+        found = _difference(name, pairs, resamples=resamples, seed=seed)
         if found:
             measures[name] = found
-    return {"n": len(pairs), "measures": measures} | (_accuracy(pairs, resamples, seed) if pairs else {})
+    return {"n": len(pairs), "measures": measures} | (_accuracy(pairs, seed) if pairs else {})
 
 
-def _difference(
-    name: str, pairs: Sequence[Pair], *, clustered: bool, resamples: int, seed: int
-) -> dict[str, Any] | None:
-    parts = [(MEASURES[name](a), MEASURES[name](b), a.cluster) for a, b in pairs]
-    defined = [(a[0], b[0], cluster) for a, b, cluster in parts if a[1] and b[1]]
-    if not defined:
+def _values(name: str, pairs: Sequence[Pair]) -> tuple[list[float], list[float], list[str]]:
+    """The measure's value of both sides on each item where both have one, and the item's company."""
+    before, after, clusters = [], [], []
+    for pair in pairs:
+        one, two = (ratio([MEASURES[name](e) for e in side]) for side in (pair.first, pair.second))
+        if one is not None and two is not None:
+            before.append(one)
+            after.append(two)
+            clusters.append(pair.cluster)
+    return before, after, clusters
+
+
+def _difference(name: str, pairs: Sequence[Pair], *, resamples: int, seed: int) -> dict[str, Any] | None:
+    before, after, clusters = _values(name, pairs)
+    if not before:
         return None
-    before, after, clusters = zip(*defined, strict=True)
-    result: Difference = paired_difference(
-        before, after, clusters=clusters if clustered else None, resamples=resamples, seed=seed
-    )
+    changes = [b - a for a, b in zip(before, after, strict=True)]
+    bound = highest(name, [e for pair in pairs for e in (*pair.first, *pair.second)])
     return {
-        "n": len(defined),
-        "first": sum(before) / len(before),
-        "second": sum(after) / len(after),
-        "difference": result.estimate,
-        "ci": result.interval,
-        "p": result.p,
+        "n": len(before),
+        "first": fsum(before) / len(before),
+        "second": fsum(after) / len(after),
+        "difference": fsum(changes) / len(changes),
+        "ci": bounded_interval(changes, [1.0] * len(changes), -bound, bound, seed=seed),
+        "p": paired_p(changes, resamples=resamples, seed=seed),
+        "p_clustered": sign_flip_p(changes, clusters, seed),
     }
 
 
-def _accuracy(pairs: Sequence[Pair], resamples: int, seed: int) -> dict[str, Any]:
-    gained = sum(bool(b.is_intended) and not a.is_intended for a, b in pairs)
-    lost = sum(bool(a.is_intended) and not b.is_intended for a, b in pairs)
-    clustered = _difference("accuracy", pairs, clustered=True, resamples=resamples, seed=seed)
-    assert clustered is not None
+def _accuracy(pairs: Sequence[Pair], seed: int) -> dict[str, Any]:
+    before, after, clusters = _values("accuracy", pairs)
+    changes = [b - a for a, b in zip(before, after, strict=True)]
+    gained, lost = sum(change > 0 for change in changes), sum(change < 0 for change in changes)
+    companies = Nesting.of(clusters)
     return {
         "gained": gained,
         "lost": lost,
         "p_mcnemar": exact_mcnemar(gained, lost),
-        "clusters": len({a.cluster for a, _ in pairs}),
-        "clustered_ci": clustered["ci"],
-        "clustered_p": clustered["p"],
+        "clusters": companies.clusters,
+        "few_clusters": companies.clusters < FEW_CLUSTERS,
+        "clustered_ci": bounded_interval(changes, [1.0] * len(changes), -1.0, 1.0, nesting=companies, seed=seed),
+        "clustered_p": sign_flip_p(changes, clusters, seed),
         "smallest_detectable": smallest_difference(len(pairs), (gained + lost) / len(pairs)),
     }
+
+
+# --- the comparisons that a table invites ---------------------------------------------------------------------------
+
+Side = tuple[str, str, str, str, str]  # grader, run, model, mode, retrieval
 
 
 def table_comparisons(episodes: Iterable[Scored], *, seed: int = 0) -> list[dict[str, Any]]:
     """The accuracy comparisons that a main table invites, with p corrected by Holm over all of them.
 
-    They are: each primary mode against the one before it, within a run and model; and each pair of models in the
-    mode `interact` of the same grader.
+    They are, always of one grader: each primary mode against the one before it; one model with thinking off and on;
+    one model and mode in two runs (before and after); two retrievals of one model and mode; and each pair of models in
+    the mode `interact`. Holm corrects `clustered_p`, which is exact McNemar where no company repeats.
     """
-    groups = group(episodes, lambda e: (e.grader, e.run, e.model, e.mode))
-    found = []
-    for grader, run, model in dict.fromkeys(key[:3] for key in groups):
-        ladder = [mode for mode in LADDER if (grader, run, model, mode) in groups]
-        for before, after in pairwise(ladder):
-            sides = (grader, run, model, before), (grader, run, model, after)
-            found.append(_entry(groups[sides[0]], groups[sides[1]], seed))
-    asking = [key for key in groups if key[3] == LADDER[-1]]
-    for one, two in combinations(asking, 2):
-        if one[0] == two[0] and one[2] != two[2]:
-            found.append(_entry(groups[one], groups[two], seed))
-    found = [entry for entry in found if entry["n"]]
-    for entry, adjusted in zip(found, holm([entry["p"] for entry in found]), strict=True):
+    groups = group(episodes, lambda e: (e.grader, e.run, e.model, e.mode, e.retrieval))
+    found = [
+        entry
+        for kind, first, second in _invited(sorted(groups, key=lambda side: groups[side][0].place))
+        if (entry := _entry(kind, groups[first], groups[second], seed)) is not None
+    ]
+    for entry, adjusted in zip(found, holm([entry["clustered_p"] for entry in found]), strict=True):
         entry["p_holm"] = adjusted
     return found
 
 
-def _entry(first: Sequence[Scored], second: Sequence[Scored], seed: int) -> dict[str, Any]:
-    pairs = pair(first, second)
-    names = {
-        side: {"run": e.run, "model": e.model, "mode": e.mode}
-        for side, e in (("first", first[0]), ("second", second[0]))
-    }
+def _invited(sides: Sequence[Side]) -> Iterator[tuple[str, Side, Side]]:
+    """(what changes, first, second) of every comparison, in the order in which a reader looks for them."""
+    for one in dict.fromkeys(_without_mode(side) for side in sides):
+        ladder = [side for mode in LADDER for side in sides if side[3] == mode and _without_mode(side) == one]
+        yield from (("mode", before, after) for before, after in pairwise(ladder))
+    two = [pair for pair in combinations(sides, 2) if pair[0][0] == pair[1][0]]
+    for kind, holds in (("thinking", _thinking), ("run", _in_two_runs), ("retrieval", _retrieved), ("model", _models)):
+        for one, other in two:
+            if holds(one, other):
+                yield kind, one, other
+
+
+def _without_mode(side: Side) -> tuple[str, ...]:
+    return (*side[:3], side[4])
+
+
+def _differ(one: Side, other: Side) -> set[int]:
+    return {at for at, (a, b) in enumerate(zip(one, other, strict=True)) if a != b}
+
+
+def base_model(name: str) -> str:
+    """A model's name without its thinking mark."""
+    return name.removesuffix(THINKING_OFF).removesuffix(THINKING)
+
+
+def _thinking(one: Side, other: Side) -> bool:
+    """The same weights in one mode, marked differently."""
+    return base_model(one[2]) == base_model(other[2]) and one[2] != other[2] and one[3:] == other[3:]
+
+
+def _in_two_runs(one: Side, other: Side) -> bool:
+    return _differ(one, other) == {1}
+
+
+def _retrieved(one: Side, other: Side) -> bool:
+    return _differ(one, other) == {4}
+
+
+def _models(one: Side, other: Side) -> bool:
+    """Two models, not one with thinking off and on, that may ask."""
+    return base_model(one[2]) != base_model(other[2]) and one[3:] == other[3:] and one[3] == LADDER[-1]
+
+
+def _entry(kind: str, first: Sequence[Scored], second: Sequence[Scored], seed: int) -> dict[str, Any] | None:
+    pairs = pairs_of(first, second)
     if not pairs:
-        return {"n": 0}
-    numbers = _difference("accuracy", pairs, clustered=False, resamples=PAIRED_RESAMPLES, seed=seed)
+        return None
+    numbers = _difference("accuracy", pairs, resamples=RESAMPLES, seed=seed)
+    lenient = _difference("accuracy_lenient", pairs, resamples=1, seed=seed)
     assert numbers is not None
-    extra = _accuracy(pairs, PAIRED_RESAMPLES, seed)
-    return {**names, "n": len(pairs), **{k: v for k, v in numbers.items() if k in ("difference", "ci", "p")}, **extra}
+    return {
+        "kind": kind,
+        "grader": first[0].grader,
+        "first": _side_names(first[0]),
+        "second": _side_names(second[0]),
+        "n": len(pairs),
+        **{name: numbers[name] for name in ("difference", "ci", "p")},
+        "difference_lenient": lenient["difference"] if lenient else None,
+        **_accuracy(pairs, seed),
+    }
+
+
+def _side_names(e: Scored) -> dict[str, str]:
+    """What a side of a comparison is called."""
+    return {"run": e.run, "model": e.model, "mode": e.mode, "retrieval": e.retrieval}

@@ -1,17 +1,13 @@
-"""Why episodes went wrong: the error taxonomy E1 to E7, and what a model's numbers say about it (protocol, 4 and 8)."""
+"""Why episodes went wrong: the error taxonomy E1 to E7 (protocol, sections 4 and 8), under each form of targeting."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from fiqkit.metrics.bootstrap import PAIRED_RESAMPLES
-from fiqkit.metrics.compare import compare
-from fiqkit.metrics.measures import estimate
 from fiqkit.metrics.scored import Scored
-from fiqkit.metrics.table import group
+from fiqkit.taxonomy import FORMS
 
 TEMPLATE_ORACLE = "template-oracle"
 ERRORS = {
@@ -22,20 +18,24 @@ ERRORS = {
     "E5": "asked on a true category, still wrong",
     "unjudged": "asked, but no judge read the questions",
 }
-LOW, HIGH = 0.3, 0.5
 LITTLE_RESOLVED = 0.5  # bits a question, below which a right answer is E7
 
 
-def primary_error(e: Scored) -> str | None:
-    """The one error label of a wrong episode; None for a right one, and for one that does not count."""
+def primary_error(e: Scored, form: str = "touch", *, first_only: bool = False) -> str | None:
+    """The one error label of a wrong episode; None for a right one, and for one that does not count.
+
+    Args:
+        form: how a question must target a category (`taxonomy.FORMS`).
+        first_only: let the first question decide, as the paper's error figure does, not any of them.
+    """
     if not e.counts or e.is_intended:
         return None
     if not e.asked:
         return "E4" if e.n_searches else "E1"
-    judged = [q for q in e.questions if q.central != "unscored"]
-    if any(e.on_category(q) for q in judged):
+    judged = [q for q in e.questions[: 1 if first_only else None] if q.targets(form) is not None]
+    if any(e.on_category(q, form) for q in judged):
         return "E5"
-    if any(q.touched for q in judged):
+    if any(q.targets(form) for q in judged):
         return "E2"
     return "E3" if judged else "unjudged"
 
@@ -54,69 +54,39 @@ def error_flags(e: Scored, by_template: Collection[tuple[str, ...]]) -> tuple[st
     return ("E7",) if e.dise_plus < LITTLE_RESOLVED else ()
 
 
-def error_budget(episodes: Sequence[Scored], by_template: Collection[tuple[str, ...]] = ()) -> dict[str, float]:
+def error_budget(
+    episodes: Sequence[Scored],
+    by_template: Collection[tuple[str, ...]] = (),
+    form: str = "touch",
+    *,
+    first_only: bool = False,
+) -> dict[str, float]:
     """Shares of the episodes that count: `right` and the primary labels add up to 1; E6 and E7 are flags beside."""
     counted = [e for e in episodes if e.counts]
-    labels = Counter(primary_error(e) or "right" for e in counted)
+    labels = Counter(primary_error(e, form, first_only=first_only) or "right" for e in counted)
     flags = Counter(flag for e in counted for flag in error_flags(e, by_template))
     total = max(len(counted), 1)
     return {name: (labels | flags)[name] / total for name in ("right", *ERRORS, "E6", "E7")}
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One line of the diagnosis: which error it points at, on what grounds."""
+def known_forms(episodes: Iterable[Scored]) -> tuple[str, ...]:
+    """The forms of targeting that the judge told of at least one question; all of them where nobody asked."""
+    questions = [q for e in episodes for q in e.questions]
+    known = tuple(form for form in FORMS if any(q.targets(form) is not None for q in questions))
+    return known or FORMS
 
-    points_at: str
-    grounds: str
 
+def error_numbers(episodes: Sequence[Scored], by_template: Collection[tuple[str, ...]] = ()) -> dict[str, Any]:
+    """The budgets of a row: {"errors", "errors_form", "errors_by_form", "errors_first_question"}.
 
-def diagnose(episodes: Iterable[Scored], *, mode: str = "interact", seed: int = 0) -> list[Finding]:
-    """What the numbers of one model say about where it fails; empty when nothing stands out or the mode was not run.
-
-    Below .3 is low, above .5 high; a mode is far above another when the interval of their paired difference is above
-    zero.
+    `errors` is the budget by touch, or by the form that `errors_form` names where the judge did not tell what a
+    question touches. The other two have one budget a form; the last lets the first question alone decide.
     """
-    modes = group(episodes, lambda e: e.mode)
-    asking = modes.get(mode, [])
-    findings = [Finding(*found) for found in _by_level(asking)]
-    readings = {
-        "always-ask": ("E1", "it has the capacity but does not notice when to ask"),
-        TEMPLATE_ORACLE: ("E2 / E3", "it does not know what to ask"),
-        "category-oracle": ("E2", "it does not recognise the category"),
+    known = known_forms(episodes)
+    form = "touch" if "touch" in known else known[0]
+    return {
+        "errors": error_budget(episodes, by_template, form),
+        "errors_form": form,
+        "errors_by_form": {form: error_budget(episodes, by_template, form) for form in known},
+        "errors_first_question": {form: error_budget(episodes, by_template, form, first_only=True) for form in known},
     }
-    for other, (points_at, meaning) in readings.items():
-        gap = compare(asking, modes.get(other, []), resamples=PAIRED_RESAMPLES, seed=seed)["measures"].get("accuracy")
-        if gap and gap["ci"][0] > 0:
-            findings.append(
-                Finding(points_at, f"{other} is {100 * gap['difference']:.1f} points above {mode}: {meaning}")
-            )
-    templated = estimate("accuracy", modes.get(TEMPLATE_ORACLE, []))
-    if templated is not None and templated < LOW:
-        findings.append(Finding("E6", f"{TEMPLATE_ORACLE} is still low ({templated:.2f}): the reply is not used"))
-    return findings
-
-
-def _by_level(episodes: Sequence[Scored]) -> list[tuple[str, str]]:
-    """Findings from the levels of one mode's own numbers."""
-    names = ("interaction_rate", "accuracy", "ac1_touch", "generic_ask", "wrong_category")
-    value: dict[str, Any] = {name: estimate(name, episodes) for name in names}
-
-    def low(name: str) -> bool:
-        return value[name] is not None and value[name] < LOW
-
-    def high(name: str) -> bool:
-        return value[name] is not None and value[name] > HIGH
-
-    rules = (
-        (low("interaction_rate") and low("accuracy"), "E1", ("interaction_rate", "accuracy")),
-        (high("interaction_rate") and low("ac1_touch"), "E2 / E3", ("interaction_rate", "ac1_touch")),
-        (high("ac1_touch") and low("accuracy"), "E5 / E6", ("ac1_touch", "accuracy")),
-        (high("generic_ask"), "E3", ("generic_ask",)),
-        (high("wrong_category"), "E2", ("wrong_category",)),
-    )
-    return [
-        (points_at, ", ".join(f"{name.replace('_', ' ')} {value[name]:.2f}" for name in grounds))
-        for holds, points_at, grounds in rules
-        if holds
-    ]

@@ -1,127 +1,137 @@
-"""The main table: a row for each run, model, mode and grader, with its parts by language, category and entropy."""
+"""The main table: a row for each run, model, mode, retrieval and grader, with its parts by language and category."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, TypeVar
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from math import fsum
+from typing import Any
 
-from fiqkit.metrics.bootstrap import RESAMPLES
 from fiqkit.metrics.calibration import expected_calibration_error, reliability
-from fiqkit.metrics.measures import MEASURES, estimate, interval
-from fiqkit.metrics.scored import Scored
+from fiqkit.metrics.intervals import RESAMPLES
+from fiqkit.metrics.measures import BITS, COUNTS, MEASURES, estimate, interval, parts, ratio
+from fiqkit.metrics.orbits import orbit_numbers
+from fiqkit.metrics.samples import sample_numbers
+from fiqkit.metrics.scored import Scored, group
 from fiqkit.records import Ending, Outcome
 from fiqkit.taxonomy import CATEGORIES, LANGUAGES
 
-MODE_ORDER = (
-    "answer",
-    "search",
-    "interact",
-    "forced-interact",
-    "always-ask",
-    "category-oracle",
-    "template-oracle",
-    "interpretation-oracle",
-    "context-oracle",
-    "oracle-retrieval",
-    "enumerate",
-    "category-aware",
-)
-WITH_INTERVAL = ("accuracy", "default_capture", "interaction_rate", "ac1_touch", "ac1_central", "dise_plus_all", "ece")
+FEW = 10  # answers that equal either gold, under which their ratio is noise
 _SMALLEST_BIN = 10  # items in a bin of prior entropy
+_SIDE = ("dataset", "run", "model", "mode", "retrieval", "grader", "judge")
+# Shares of episodes, which have an exact interval; questions of one episode are not independent of each other.
+SHARES = tuple(
+    name
+    for name in MEASURES
+    if name not in (*BITS, *COUNTS) and not name.startswith(("wrong_", "generic_", "repeated"))
+)
+_OF_PARTS = ("accuracy", "default_capture", "ac1_named", "ac1_touch", "ac1_central")  # what parts have intervals of
 
-Key = TypeVar("Key", bound=Hashable)
 
+def main_rows(
+    episodes: Iterable[Scored], *, cutoff: str | None = None, resamples: int = RESAMPLES, seed: int = 0
+) -> list[dict[str, Any]]:
+    """Rows of the main table, JSON-ready, fractions unrounded: by data set, model, then mode in the protocol's order.
 
-def main_rows(episodes: Iterable[Scored], *, resamples: int = RESAMPLES, seed: int = 0) -> list[dict[str, Any]]:
-    """Rows of the main table, JSON-ready, fractions unrounded: by model, then mode in the protocol's order.
+    Rates divide by `n`, the episodes that count; `unscored`, `engine_error` and `bug` stand beside it, and
+    `accuracy_worst`, `accuracy_best` are the accuracy if all of those were wrong, or right. `accuracy_closed_book` is
+    the accuracy of the same run and model in the mode `answer`: what can be had from memory.
 
-    Rates divide by `n`, the episodes that count; `unscored` and `engine_error` stand beside it, and
-    `accuracy_worst`, `accuracy_best` are the accuracy if all of those were wrong, or right.
+    Args:
+        cutoff: an ISO date; rows then have `by_cutoff`, the items filed before it and those filed on or after it.
     """
-    groups = group(episodes, lambda e: (e.run, e.model, e.mode, e.grader, e.judge))
-    models = list(dict.fromkeys(key[1] for key in groups))
-    ordered = sorted(groups, key=lambda key: (models.index(key[1]), mode_rank(key[2])))
-    return [
-        dict(zip(("run", "model", "mode", "grader", "judge"), key, strict=True))
-        | _row(groups[key], resamples=resamples, seed=seed)
-        for key in ordered
-    ]
+    found = sorted(episodes, key=lambda e: e.place)
+    groups = group(found, lambda e: tuple(getattr(e, name) for name in _SIDE))
+    order = {dataset: at for at, dataset in enumerate(dict.fromkeys(e.dataset for e in found))}
+    rows = []
+    for key in sorted(groups, key=lambda key: order[key[0]]):
+        row = dict(zip(_SIDE, key, strict=True)) | _row(groups[key], cutoff, resamples=resamples, seed=seed)
+        rows.append(row)
+    from_memory = {_session(row): row["accuracy"] for row in rows if row["mode"] == "answer"}
+    for row in rows:
+        row["accuracy_closed_book"] = from_memory.get(_session(row))
+    return rows
 
 
-def group(episodes: Iterable[Scored], key: Callable[[Scored], Key]) -> dict[Key, list[Scored]]:
-    """Episodes by a key, in the order of first appearance."""
-    groups: dict[Key, list[Scored]] = defaultdict(list)
-    for episode in episodes:
-        groups[key(episode)].append(episode)
-    return dict(groups)
-
-
-def mode_rank(mode: str) -> tuple[int, int, str]:
-    """Where a mode stands in a table: the protocol's order, `forced-interact-N` by N, unknown modes last."""
-    stem, _, count = mode.rpartition("-")
-    name, n = (stem, int(count)) if count.isdigit() else (mode, 0)
-    return (MODE_ORDER.index(name) if name in MODE_ORDER else len(MODE_ORDER), n, mode)
+def _session(row: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(row[name] for name in ("dataset", "run", "model", "grader"))
 
 
 def summary(
     episodes: Sequence[Scored],
-    intervals: Sequence[str] = ("accuracy",),
+    intervals: Sequence[str] = _OF_PARTS,
     *,
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """Every measure and the ECE of some episodes, with an interval beside those named (`NAME_ci`); `n` count."""
+    """Every measure and the ECE of some episodes; `n` count.
+
+    Measures named in `intervals` have their 95% interval (`NAME_ci`) and what they divide by (`NAME_n`) beside them.
+    """
     numbers: dict[str, Any] = {"n": sum(e.counts for e in episodes)}
     for name in MEASURES:
-        numbers[name] = estimate(name, episodes)
+        found = parts(name, episodes)
+        numbers[name] = ratio(found)
         if name in intervals:
             numbers[f"{name}_ci"] = interval(name, episodes, resamples=resamples, seed=seed)
-    drawn = resamples if "ece" in intervals else 0
-    numbers["ece"], ece_interval = expected_calibration_error(episodes, resamples=drawn, seed=seed)
-    if drawn:
-        numbers["ece_ci"] = ece_interval
-    return numbers | _single_gold(numbers["accuracy"], numbers["default_capture"])
+            numbers[f"{name}_n"] = round(fsum(part[1] for part in found))
+    numbers |= expected_calibration_error(episodes, seed=seed)
+    return numbers | _single_gold(episodes)
 
 
-def _row(episodes: Sequence[Scored], *, resamples: int, seed: int) -> dict[str, Any]:
-    def parts(key: Callable[[Scored], str], order: Sequence[str]) -> dict[str, Any]:
+def _row(episodes: Sequence[Scored], cutoff: str | None, *, resamples: int, seed: int) -> dict[str, Any]:
+    def split(key: Callable[[Scored], str], order: Sequence[str]) -> dict[str, Any]:
         groups = group(episodes, key)
         return {name: summary(groups[name], resamples=resamples, seed=seed) for name in order if name in groups}
 
-    row = summary(episodes, WITH_INTERVAL, resamples=resamples, seed=seed)
+    row = summary(episodes, (*SHARES, "dise_plus_all"), resamples=resamples, seed=seed)
+    row["accuracy_companies_ci"] = interval("accuracy", episodes, by_company=True, resamples=resamples, seed=seed)
+    row |= orbit_numbers(episodes, resamples=resamples, seed=seed)
+    row |= sample_numbers(episodes)
     row |= _apart(episodes)
     bins = entropy_bins([e.h0 for e in episodes])
-    row["by_language"] = parts(lambda e: e.language, LANGUAGES)
-    row["by_category"] = parts(lambda e: e.primary, tuple(CATEGORIES))
-    row["by_h0"] = parts(lambda e: bins[e.h0], tuple(dict.fromkeys(bins.values())))
+    row["by_language"] = split(lambda e: e.language, LANGUAGES)
+    row["by_category"] = split(lambda e: e.primary, tuple(CATEGORIES))
+    row["by_h0"] = split(lambda e: bins[e.h0], tuple(dict.fromkeys(bins.values())))
+    if cutoff:
+        row["by_cutoff"] = split(lambda e: _when(e.filing_date, cutoff), ("before", "after", "undated"))
     row["reliability"] = reliability(episodes)
     return row
 
 
-def _single_gold(accuracy: float | None, capture: float | None) -> dict[str, float | None]:
-    """How much better the run would look had the default answer been the only gold: a ratio and a difference."""
-    known = accuracy is not None and capture is not None
+def _when(filed: str | None, cutoff: str) -> str:
+    return "undated" if not filed else "before" if filed < cutoff else "after"
+
+
+def _single_gold(episodes: Sequence[Scored]) -> dict[str, float | None]:
+    """How much better the run would look had the default answer been the only gold: a ratio and a difference.
+
+    Over the paper subset. The ratio is None where fewer than ten answers equal either gold.
+    """
+    accuracy, capture = estimate("accuracy_paper_subset", episodes), estimate("default_capture", episodes)
+    if accuracy is None or capture is None:
+        return {"single_gold_inflation": None, "single_gold_difference": None}
+    either = sum(bool(e.is_intended or e.is_default) for e in episodes if e.counts and not e.headline_intended)
+    told = accuracy > 0 and either >= FEW
     return {
-        "single_gold_inflation": capture / accuracy if known and accuracy else None,  # type: ignore[operator]
-        "single_gold_difference": capture - accuracy if known else None,  # type: ignore[operator]
+        "single_gold_inflation": capture / accuracy if told else None,
+        "single_gold_difference": capture - accuracy,
     }
 
 
 def _apart(episodes: Sequence[Scored]) -> dict[str, Any]:
     """What is kept out of the denominators, how episodes ended, and what their answers were."""
     counted = [e for e in episodes if e.counts]
-    failed = sum(e.failed for e in episodes)
-    bugs = sum(e.ending == Ending.BUG for e in episodes)
+    failed = Counter(e.ending for e in episodes if e.failed)
     correct = sum(bool(e.is_intended) for e in counted)
     missing = len(episodes) - len(counted)
     endings = Counter(str(e.ending) for e in episodes)
     outcomes = Counter(str(e.outcome) if e.outcome else "unclassified" for e in counted if e.ending == Ending.ANSWERED)
     return {
         "episodes": len(episodes),
-        "unscored": missing - failed,
-        "engine_error": failed - bugs,
-        "bug": bugs,
+        "unscored": missing - failed.total(),
+        "engine_error": failed[Ending.ENGINE_ERROR],
+        "bug": failed[Ending.BUG],
         "accuracy_worst": correct / len(episodes),
         "accuracy_best": (correct + missing) / len(episodes),
         "endings": {str(name): endings[name] / len(episodes) for name in Ending if endings[name]},

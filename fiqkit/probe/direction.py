@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from fiqkit.probe.folds import Floats, Ints, company_signs, company_weights, holm, p_value
+from fiqkit.metrics.significance import holm
+from fiqkit.probe.folds import Floats, Ints, company_signs, company_weights, p_value
 
 BOOTSTRAPS = 1000
 

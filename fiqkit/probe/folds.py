@@ -84,12 +84,3 @@ def sign_flip_p(values: NDArray[np.floating], clusters: Sequence[str], draws: in
     """One-sided p of a mean above zero when each company's values may as well have had the other sign."""
     null = company_signs(clusters, draws, seed) @ values.astype(np.float64)
     return p_value(float(values.sum()), null)
-
-
-def holm(p: Sequence[float]) -> list[float]:
-    """Holm's adjusted p-values, in the order given."""
-    order = np.argsort(p)
-    steps = np.maximum.accumulate(np.asarray(p)[order] * np.arange(len(p), 0, -1))
-    adjusted = np.empty(len(p))
-    adjusted[order] = np.minimum(steps, 1.0)
-    return [float(value) for value in adjusted]

@@ -216,7 +216,7 @@ async def _measured(instances: Sequence[Instance], turns: Sequence[Turn]) -> Flo
         row[0] = turn.action != "invalid" and turn.refused is None
         row[1] = row[0] and turn.action == "interact"
         if row[1]:
-            touched = (await assess.classify(turn.content["question"])).touched
+            touched = (await assess.classify(turn.content["question"])).touched or ()
             row[2] = bool(set(touched) & set(instance.categories))
     return found
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fiqkit.errors import UserError, need
+from fiqkit.metrics.significance import holm
 from fiqkit.probe import controls
 from fiqkit.probe.analysis import Findings, analyse
 from fiqkit.probe.capture import (
@@ -37,7 +38,6 @@ from fiqkit.probe.checkpoint import (
     resolve_dtype,
 )
 from fiqkit.probe.claims import claims
-from fiqkit.probe.folds import holm
 from fiqkit.probe.items import FOLDS, Items, bag_of_words, lengths
 from fiqkit.probe.prompts import CONDITIONS, PromptSet, build_prompts
 from fiqkit.records import Instance

@@ -1,18 +1,22 @@
-"""Two sides of a store, RUN:MODEL:MODE each, compared instance by instance."""
+"""Two sides of a store, RUN:MODEL:MODE each, compared item by item."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fiqkit.errors import UserError
 from fiqkit.metrics.compare import compare
+from fiqkit.metrics.measures import BITS, COUNTS
+from fiqkit.metrics.orbits import orbit_numbers
 from fiqkit.metrics.scored import Scored
-from fiqkit.report.terminal import number, p_value, percent
+from fiqkit.metrics.significance import FEW_CLUSTERS
+from fiqkit.report.numbers import number, p_value, percent, percent_interval, points
 from fiqkit.store.load import load_scored
 from fiqkit.store.store import Store
 
-_RATES = ("accuracy", "default_capture", "interaction_rate", "ac1_touch")
+_NAMES = ("run", "model", "mode", "grader")
+_ORBITS = ("orbits", "intent_resolved", "intent_resolved_ci", "bits_resolved", "bits_resolved_ci")
 
 
 def compare_sides(
@@ -21,14 +25,25 @@ def compare_sides(
     """`fiqkit.metrics.compare.compare` of two sides, with their names.
 
     Raises:
-        UserError: a side that is not RUN:MODEL:MODE or has no episodes, or sides without a common instance.
+        UserError: a side that is not RUN:MODEL:MODE or has no episodes; sides of two graders, or without a common item.
     """
-    sides = [_side(store, text, grader, judge) for text in (first, second)]
-    result = compare(*sides, seed=seed)
+    one, two = (_side(store, text, grader, judge) for text in (first, second))
+    graders = [side[0].grader for side in (one, two)]
+    if graders[0] != graders[1]:
+        raise UserError(
+            f"{first} is graded by {graders[0]} and {second} by {graders[1]}; their difference would be the graders'. "
+            f"Name one for both with --grader, after fiqkit grade --grader {graders[1]} {one[0].run}"
+        )
+    result = compare(one, two, seed=seed)
     if not result["n"]:
-        raise UserError(f"{first} and {second} have no scored instance in common; compare runs over the same instances")
-    names = [{"run": e.run, "model": e.model, "mode": e.mode, "grader": e.grader} for e in (side[0] for side in sides)]
-    return {"first": names[0], "second": names[1], **result}
+        raise UserError(f"{first} and {second} have no scored item in common; compare runs over the same instances")
+    return {
+        "first": {name: getattr(one[0], name) for name in _NAMES},
+        "second": {name: getattr(two[0], name) for name in _NAMES},
+        **result,
+        "orbits": [{name: orbit_numbers(side, seed=seed)[name] for name in _ORBITS} for side in (one, two)],
+        "notes": _notes(one, two, result),
+    }
 
 
 def _side(store: Store, text: str, grader: str | None, judge: str | None) -> list[Scored]:
@@ -44,34 +59,68 @@ def _side(store: Store, text: str, grader: str | None, judge: str | None) -> lis
     return found
 
 
+def _notes(first: Sequence[Scored], second: Sequence[Scored], result: Mapping[str, Any]) -> list[str]:
+    """What makes the two sides less alike than they look."""
+    said = []
+    one, two = ({e.record for e in side} for side in (first, second))
+    if first[0].dataset != second[0].dataset:
+        other = {key[0] for key in one - two} & {key[0] for key in two - one}
+        changed = f"; {len(other)} share an id and differ in the record, and are no pairs" if other else ""
+        said.append(
+            f"two data sets: {len(one & two)} items are the same record, {len(one - two)} are in the first alone and "
+            f"{len(two - one)} in the second{changed}"
+        )
+    if first[0].retrieval != second[0].retrieval:
+        said.append(f"the first searched by {first[0].retrieval}, the second by {second[0].retrieval}")
+    if first[0].judge != second[0].judge:
+        said.append(f"questions were judged by {first[0].judge} in the first and by {second[0].judge} in the second")
+    accuracy, lenient = (result["measures"].get(name) for name in ("accuracy", "accuracy_lenient"))
+    if accuracy and lenient and accuracy["difference"] * lenient["difference"] < 0:
+        said.append(
+            f"the sign depends on answers that name both golds: strict {points(accuracy['difference'])}, lenient "
+            f"{points(lenient['difference'])} points"
+        )
+    if result["few_clusters"]:
+        said.append(
+            f"{result['clusters']} companies, fewer than {FEW_CLUSTERS}: with whole companies p cannot fall below "
+            f"{2 / 2 ** result['clusters']:.3g}"
+        )
+    return said
+
+
 def comparison_lines(result: Mapping[str, Any]) -> list[str]:
     """For a person to read."""
-    first, second = (":".join(result[side][part] for part in ("run", "model", "mode")) for side in ("first", "second"))
-    lines = [f"first   {first}", f"second  {second}", f"over {result['n']} instances that both were scored on", ""]
-    lines.append(f"{'':16} {'first':>8} {'second':>8} {'change':>8}  95% interval         p")
+    sides = [(side, result[side]) for side in ("first", "second")]
+    lines = [f"{side:7} {':'.join(names[part] for part in ('run', 'model', 'mode'))}" for side, names in sides]
+    lines.append(f"over {result['n']} items that both were scored on, graded by {result['first']['grader']}")
+    lines += [
+        f"{side:7} intent resolved {percent_interval(found['intent_resolved'], found['intent_resolved_ci'])} % and "
+        f"{number(found['bits_resolved'])} bits, over {found['orbits']} orbits"
+        for side, found in zip(("first", "second"), result["orbits"], strict=True)
+        if found["orbits"]
+    ]
+    lines += ["", f"{'':17} {'first':>7} {'second':>7} {'change':>7}  {'95% interval':15} {'p':>6} {'firms':>6}"]
     lines += [_line(name, found) for name, found in result["measures"].items()]
+    low, high = (points(end) for end in result["clustered_ci"])
+    detectable = result["smallest_detectable"]
     return [
         *lines,
         "",
         f"accuracy: {result['gained']} gained, {result['lost']} lost, exact McNemar p {p_value(result['p_mcnemar'])}; "
-        f"companies resampled whole ({result['clusters']}): "
-        f"[{_points(result['clustered_ci'][0])}, {_points(result['clustered_ci'][1])}], "
-        f"p {p_value(result['clustered_p'])}",
-        f"with so many discordant pairs, {result['n']} instances can detect "
-        f"{percent(result['smallest_detectable'])} points (level .05, power .8)",
+        f"{result['clusters']} companies taken whole: [{low}, {high}], p {p_value(result['clustered_p'])}",
+        f"with so many discordant pairs, {result['n']} items can detect {percent(detectable)} points"
+        if detectable is not None
+        else f"with so many discordant pairs, {result['n']} items can detect no difference: none, by exact McNemar",
+        "(level .05, power .8). p: bootstrap; firms: companies' differences with signs flipped",
+        *result["notes"],
     ]
 
 
-def _points(value: float) -> str:
-    return f"{100 * value:+.1f}"
-
-
 def _line(name: str, found: Mapping[str, Any]) -> str:
-    as_rate = name in _RATES
-    show = percent if as_rate else number
-    change = [_points(v) if as_rate else f"{v:+.2f}" for v in (found["difference"], *found["ci"])]
-    label = name.replace("_", " ")
+    plain = name in BITS or name in COUNTS
+    show = number if plain else percent
+    change = [f"{v:+.2f}" if plain else points(v) for v in (found["difference"], *found["ci"])]
     return (
-        f"{label:16} {show(found['first']):>8} {show(found['second']):>8} {change[0]:>8}  "
-        f"{f'[{change[1]}, {change[2]}]':18} {p_value(found['p']):>6}"
+        f"{name.replace('_', ' '):17} {show(found['first']):>7} {show(found['second']):>7} {change[0]:>7}  "
+        f"{f'[{change[1]}, {change[2]}]':15} {p_value(found['p']):>6} {p_value(found['p_clustered']):>6}"
     )

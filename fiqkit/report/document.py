@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from fiqkit.errors import UserError
 from fiqkit.metrics.compare import table_comparisons
-from fiqkit.metrics.errors import answered_by_template, diagnose, error_budget
+from fiqkit.metrics.diagnosis import depends_on_form, diagnose
+from fiqkit.metrics.errors import answered_by_template, error_numbers, known_forms
 from fiqkit.metrics.items import item_difficulty, reference_rows
-from fiqkit.metrics.scored import Scored
-from fiqkit.metrics.table import group, main_rows
+from fiqkit.metrics.scored import Scored, group
+from fiqkit.metrics.table import main_rows
 from fiqkit.store.load import load_scored
 from fiqkit.store.store import Store
 
@@ -63,32 +64,70 @@ class Report:
 
 
 def make_report(
-    store: Store, runs: Sequence[str] = (), grader: str | None = None, judge: str | None = None, *, seed: int = 0
+    store: Store,
+    runs: Sequence[str] = (),
+    grader: str | None = None,
+    judge: str | None = None,
+    *,
+    cutoff: str | None = None,
+    seed: int = 0,
 ) -> Report:
-    """The report of some runs of a store, or of all.
+    """The report of some runs of a store: by default of the last one, with the files that were imported with it.
+
+    Args:
+        runs: ids, "last", or "all".
+        cutoff: an ISO date; rows then tell items filed before it from later ones.
 
     Raises:
         UserError: no run at all, no such run, or no verdict of the grader or judge that was named.
     """
-    chosen = [store.resolve(name) for name in dict.fromkeys(runs)] or store.runs()
-    if not chosen:
-        raise UserError(f"{store.path}: holds no run yet; start one with fiqkit run, or import one")
+    chosen = _chosen(store, runs)
     scored = load_scored(store, [run["run"] for run in chosen], grader, judge)
     by_template = answered_by_template(scored)
-    parts = group(scored, lambda e: (e.run, e.model, e.mode))
-    rows = main_rows(scored, seed=seed)
+    sides = group(scored, lambda e: (e.dataset, e.run, e.model, e.mode, e.retrieval))
+    rows = main_rows(scored, cutoff=cutoff, seed=seed)
     for row in rows:
-        row["errors"] = error_budget(parts[row["run"], row["model"], row["mode"]], by_template)
+        side = tuple(row[name] for name in ("dataset", "run", "model", "mode", "retrieval"))
+        row |= error_numbers(sides[side], by_template)
     return Report(
         rows=rows,
         references=reference_rows(scored),
         comparisons=table_comparisons(scored, seed=seed),
-        diagnosis=[
-            {"run": run, "model": model, **asdict(finding)}
-            for (run, model), episodes in group(scored, lambda e: (e.run, e.model)).items()
-            for finding in diagnose(episodes, seed=seed)
-        ],
+        diagnosis=_diagnosis(scored, seed),
         difficulty=item_difficulty(scored),
         scored=scored,
         runs=chosen,
     )
+
+
+def _chosen(store: Store, names: Sequence[str]) -> list[dict[str, Any]]:
+    """The runs that were named; without a name the last one, and of an import all files of that release."""
+    there = store.runs()
+    if not there:
+        raise UserError(f"{store.path}: holds no run yet; start one with fiqkit run, or import one")
+    if "all" in names:
+        return there
+    if names:
+        return [store.resolve(name) for name in dict.fromkeys(names)]
+    last = there[-1]
+    return [run for run in there if run is last or (last["kind"] == "import" and _together(run, last))]
+
+
+def _together(run: dict[str, Any], last: dict[str, Any]) -> bool:
+    return all(a == b for a, b in ((run[k], last[k]) for k in ("kind", "dataset"))) and (
+        run["manifest"].get("release") == last["manifest"].get("release")
+    )
+
+
+def _diagnosis(scored: Sequence[Scored], seed: int) -> list[dict[str, Any]]:
+    """Findings of each run and model, closed by a sentence where they depend on the form of targeting."""
+    said = []
+    for (run, model), episodes in group(scored, lambda e: (e.run, e.model)).items():
+        findings = diagnose(episodes, seed=seed)
+        said += [{"run": run, "model": model, **asdict(finding)} for finding in findings]
+        depends = depends_on_form(findings, known_forms(e for e in episodes if e.mode == "interact"))
+        if depends:
+            said.append(
+                {"run": run, "model": model, "points_at": "no one error", "grounds": depends, "form": None, "n": 0}
+            )
+    return said

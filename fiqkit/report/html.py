@@ -13,11 +13,12 @@ from typing import Any
 from fiqkit import __version__
 from fiqkit.datasets import instance_row
 from fiqkit.errors import UserError
-from fiqkit.metrics.errors import ERRORS, answered_by_template, error_flags, primary_error
+from fiqkit.metrics.errors import ERRORS, answered_by_template, error_flags, known_forms, primary_error
 from fiqkit.metrics.scored import Scored
 from fiqkit.records import Ending, Episode, Instance
 from fiqkit.report.document import Report
-from fiqkit.report.terminal import Row, change_name, notes, number, p_value, partial_runs, percent
+from fiqkit.report.notes import change_name, comparison_notes, notes, partial_runs
+from fiqkit.report.numbers import Row, number, p_value, percent, percent_interval, points
 from fiqkit.store.store import Store
 from fiqkit.taxonomy import CATEGORIES
 
@@ -25,14 +26,26 @@ _CHUNK = 50  # episodes that are compressed together
 _BEGINNING = 160  # characters of an answer that the list of episodes can be searched by
 _HERE = Path(__file__).parent
 
-# heading, what it means, how a row fills it; after mode, n and accuracy, which the template draws itself
+# heading, what it means, how a row fills it; before accuracy, which the template draws itself, where there are orbits
+_ORBITS = (
+    (
+        "intent resolved",
+        "(k · share of siblings right − 1) / (k − 1), mean over orbits, interval over companies",
+        lambda row: percent_interval(row.get("intent_resolved"), row.get("intent_resolved_ci")),
+    ),
+    ("bits", "intent resolved times log2 k", lambda row: number(row.get("bits_resolved"))),
+)
+# … and after it
 _CELLS = (
+    ("lenient", "the intended value is among those given", lambda row: percent(row.get("accuracy_lenient"))),
+    ("both", "the answer names both golds", lambda row: percent(row.get("both_mentioned"))),
     ("default", "gave the default answer instead", lambda row: percent(row.get("default_capture"))),
     ("asked", "asked at least one question", lambda row: percent(row.get("interaction_rate"))),
     ("asks", "mean questions", lambda row: number(row.get("mean_asks"))),
     ("turns", "mean turns", lambda row: number(row.get("mean_turns"))),
-    ("AC@1", "first question touches a true category", lambda row: percent(row.get("ac1_touch"))),
-    ("central", "first question's main category is a true one", lambda row: percent(row.get("ac1_central"))),
+    ("named", "first question names a true category's matter", lambda row: percent(row.get("ac1_named"))),
+    ("touch", "first question raises a true category for a choice", lambda row: percent(row.get("ac1_touch"))),
+    ("central", "first question's most central category is a true one", lambda row: percent(row.get("ac1_central"))),
     ("DisE+", "bits resolved a question, 0 when wrong", lambda row: number(row.get("dise_plus_all"), 3)),
     ("ECE", "expected calibration error, five bins", lambda row: number(row.get("ece"), 3)),
     ("commit", "ended with one committed value", lambda row: percent(row.get("commitment"))),
@@ -85,13 +98,15 @@ def page(report: Report, store: Store, probes: Sequence[Path] = ()) -> str:
         sections=[*sections, ("episodes", "Episodes")],
         css=Markup((_HERE / "page.css").read_text(encoding="utf-8")),
         js=Markup((_HERE / "page.js").read_text(encoding="utf-8")),
-        columns=_columns(),
+        columns=_columns(report),
         blocks=list(_blocks(report)),
         notes=[*notes(report.rows), *partial_runs(report.runs)],
         plates=plates,
+        orbits=_has_orbits(report),
         **_parts(report.rows),
         **_endings(report.rows),
-        comparisons=[_comparison(found) for found in report.comparisons],
+        comparisons=[_comparison(found, len(report.runs) > 1) for found in report.comparisons],
+        comparison_notes=comparison_notes(report.comparisons),
         diagnosis=report.diagnosis,
         errors=[(label, meaning) for label, meaning in ERRORS.items() if label != "unjudged"],
         runs=report.runs,
@@ -117,25 +132,31 @@ def _standfirst(report: Report) -> str:
     return f"{', '.join(said)}. Graded by: {graders}. Questions judged by: {judges}."
 
 
-def _columns() -> list[dict[str, Any]]:
-    first = [
-        ("mode", "", "text"),
-        ("n", "episodes that count", ""),
-        ("accuracy", "gave the intended answer", "estimate"),
-    ]
-    columns = [*first, *((heading, title, "") for heading, title, _ in _CELLS)]
+def _has_orbits(report: Report) -> bool:
+    return any(row["intent_resolved"] is not None for row in report.rows)
+
+
+def _columns(report: Report) -> list[dict[str, Any]]:
+    columns = [("mode", "", "text"), ("n", "episodes that count", "")]
+    if _has_orbits(report):
+        columns += [(heading, title, "") for heading, title, _ in _ORBITS]
+    columns.append(("accuracy", "gave the intended answer", "estimate"))
+    columns += [(heading, title, "") for heading, title, _ in _CELLS]
     return [{"heading": heading, "title": title, "css": css} for heading, title, css in columns]
 
 
 def _blocks(report: Report) -> Iterator[dict[str, Any]]:
-    repeated = len({(row["model"], row["mode"]) for row in report.rows}) < len(report.rows)
-    for model, rows in groupby(report.rows, key=lambda row: row["model"]):
-        lines = [_line(row, f"{row['mode']} · {row['run']}" if repeated else row["mode"]) for row in rows]
-        yield {"model": model, "rows": lines, "reference": False}
-    yield {"rows": [_line(row, row["model"]) for row in report.references], "reference": True}
+    told = [name for name in ("run", "retrieval") if len({row[name] for row in report.rows}) > 1]
+    orbits = _has_orbits(report)
+    several = len({row["dataset"] for row in report.rows}) > 1
+    for (dataset, model), rows in groupby(report.rows, key=lambda row: (row["dataset"], row["model"])):
+        lines = [_line(row, " · ".join([row["mode"], *(row[name] for name in told)]), orbits) for row in rows]
+        title = f"{model} · data set {dataset}" if several else model
+        yield {"model": title, "rows": lines, "reference": False}
+    yield {"rows": [_line(row, row["model"], orbits) for row in report.references], "reference": True}
 
 
-def _line(row: Row, name: str) -> dict[str, Any]:
+def _line(row: Row, name: str, orbits: bool) -> dict[str, Any]:
     accuracy, capture, interval = row["accuracy"], row.get("default_capture"), row.get("accuracy_ci")
     low, high = interval or (accuracy, accuracy)
     bar = {
@@ -150,6 +171,7 @@ def _line(row: Row, name: str) -> dict[str, Any]:
         "accuracy": percent(accuracy),
         "ci": f"[{percent(low)}, {percent(high)}]" if interval else "",
         "bar": bar if interval else None,
+        "orbits": [cell(row) for _, _, cell in _ORBITS] if orbits else [],
         "cells": [cell(row) for _, _, cell in _CELLS],
     }
 
@@ -206,11 +228,13 @@ def _endings(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def _comparison(found: Row) -> dict[str, Any]:
-    low, high = (f"{100 * value:+.1f}" for value in found["ci"])
-    cells = [str(found["n"]), f"{100 * found['difference']:+.1f}", f"[{low}, {high}]"]
-    cells += [p_value(found[name]) for name in ("p", "p_holm", "p_mcnemar")]
-    return {"name": change_name(found), "cells": [*cells, percent(found["smallest_detectable"])]}
+def _comparison(found: Row, several_runs: bool) -> dict[str, Any]:
+    cells = [str(found["n"]), points(found["difference"])]
+    cells += [f"[{points(found['ci'][0])}, {points(found['ci'][1])}]"]
+    cells += [p_value(found[name]) for name in ("p", "p_mcnemar", "clustered_p", "p_holm")]
+    lenient, detectable = found["difference_lenient"], found["smallest_detectable"]
+    cells += ["–" if lenient is None else points(lenient), "none" if detectable is None else percent(detectable)]
+    return {"name": change_name(found, runs=several_runs), "cells": cells}
 
 
 # --- episodes -------------------------------------------------------------------------------------------------------
@@ -222,6 +246,8 @@ def _index(
     """What the list of episodes is drawn and filtered from."""
     datasets = {run["run"]: run["dataset"] for run in report.runs}
     by_template = answered_by_template(report.scored)
+    known = known_forms(report.scored)
+    form = "touch" if "touch" in known else known[0]
     names = (
         _TAGS | {name: category.title["en"] for name, category in CATEGORIES.items()} | {"en": "English", "zh": "中文"}
     )
@@ -238,7 +264,7 @@ def _index(
                 "model": e.model,
                 "mode": e.mode,
                 "outcome": outcome_name(e),
-                "errors": [label for label in (primary_error(e), *error_flags(e, by_template)) if label],
+                "errors": [label for label in (primary_error(e, form), *error_flags(e, by_template)) if label],
                 "categories": list(e.categories),
                 "language": e.language,
                 "asks": e.n_asks,
@@ -296,7 +322,7 @@ def _body(episode: Episode, verdicts: Sequence[Mapping[str, Any]]) -> dict[str, 
         "verdicts": [
             {name: verdict[name] for name in ("kind", "turn", "given_by", "outcome", "value", "central", "why")}
             | {name: _truth(verdict[name]) for name in ("is_intended", "is_default")}
-            | {"touched": json.loads(verdict["touched"] or "[]")}
+            | {"touched": json.loads(verdict["touched"] or "[]") or []}
             for verdict in verdicts
         ],
     }

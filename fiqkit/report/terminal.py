@@ -1,44 +1,40 @@
-"""The main table in a terminal: what must be seen at 80 columns, more where there is room."""
+"""The report in a terminal: what must be seen at 80 columns, more where there is room."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import groupby
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-Row = Mapping[str, Any]
+from fiqkit.report.notes import change_name, comparison_notes, notes
+from fiqkit.report.numbers import Row, number, p_value, percent, percent_interval, points
+from fiqkit.taxonomy import FORMS
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its heading, how a row fills it, and from which terminal width on it is shown."""
+    """A column: its heading, how a row fills it, at which terminal widths it is shown, and on which rows.
+
+    Attributes:
+        widths: shown from the first width to one below the second.
+        needs: shown only where some row has a value of this name.
+    """
 
     heading: str
     cell: Callable[[Row], str]
-    from_width: int = 0
+    widths: tuple[int, int] = (0, 1 << 30)
     text: bool = False
+    needs: str | None = None
 
-
-def percent(value: float | None) -> str:
-    """A fraction as a percentage with one decimal."""
-    return "–" if value is None else f"{100 * value:.1f}"
-
-
-def percent_interval(value: float | None, interval: Sequence[float] | None) -> str:
-    """A fraction and its interval as percentages: "20.2 [14.5, 26.6]"."""
-    if value is None or interval is None:
-        return percent(value)
-    return f"{100 * value:.1f} [{100 * interval[0]:.1f}, {100 * interval[1]:.1f}]"
-
-
-def number(value: float | None, decimals: int = 2) -> str:
-    """A plain number."""
-    return "–" if value is None else f"{value:.{decimals}f}"
+    def shown(self, rows: Sequence[Row], width: int) -> bool:
+        """Whether a table of these rows at this width has the column."""
+        there = self.needs is None or any(row.get(self.needs) is not None for row in rows)
+        return there and self.widths[0] <= width < self.widths[1]
 
 
 def _share(name: str) -> Callable[[Row], str]:
@@ -53,27 +49,74 @@ def _number(name: str, decimals: int = 2) -> Callable[[Row], str]:
     return lambda row: number(row.get(name), decimals)
 
 
+def _three_forms(row: Row) -> str:
+    """AC@1 in its three forms, in whole per cent: "86/41/6"."""
+    values = [row.get(f"ac1_{form}") for form in FORMS]
+    if all(value is None for value in values):
+        return "–"
+    return "/".join("–" if value is None else f"{100 * value:.0f}" for value in values)
+
+
+_NARROW, _WIDE, _WIDEST = (0, 112), (112, 1 << 30), (150, 1 << 30)
+NAMES = (Column("model", lambda row: row["model"], text=True), Column("mode", lambda row: row["mode"], text=True))
 COLUMNS = (
-    Column("model", lambda row: row["model"], text=True),
-    Column("mode", lambda row: row["mode"], text=True),
     Column("n", lambda row: str(row["n"])),
+    Column("intent %", _with_interval("intent_resolved"), needs="intent_resolved"),
+    Column("bits", _number("bits_resolved"), needs="bits_resolved"),
     Column("accuracy %", _with_interval("accuracy")),
+    Column("pass^k", lambda row: percent(_every_time(row)), needs="pass_k"),
+    Column("lenient", _share("accuracy_lenient"), _WIDEST, needs="accuracy_lenient"),
+    Column("both", _share("both_mentioned"), _WIDEST, needs="both_mentioned"),
     Column("default", _share("default_capture")),
     Column("asked", _share("interaction_rate")),
     Column("asks", _number("mean_asks")),
-    Column("turns", _number("mean_turns"), from_width=110),
-    Column("AC@1", _share("ac1_touch")),
-    Column("central", _share("ac1_central"), from_width=110),
-    Column("DisE+", _number("dise_plus_all", 3), from_width=110),
-    Column("ECE", _number("ece", 3), from_width=110),
-    Column("commit", _share("commitment"), from_width=110),
+    Column("turns", _number("mean_turns"), _WIDEST),
+    Column("AC@1 n/t/c", _three_forms, _NARROW),
+    Column("named", _share("ac1_named"), _WIDE),
+    Column("touch", _share("ac1_touch"), _WIDE),
+    Column("central", _share("ac1_central"), _WIDE),
+    Column("DisE+", _number("dise_plus_all", 3), _WIDE),
+    Column("ECE", _number("ece", 3), _WIDE),
+    Column("commit", _share("commitment"), _WIDEST),
 )
+# What a table of orbits leads with at 80 columns: its accuracy has no room for an interval, nor the rest for a place.
+_ORBITS_NARROW = {"n", "intent %", "bits", "accuracy %", "asked", "AC@1 n/t/c"}
 _ROOMY = 128  # columns from which on there is room between the numbers, too
-RUN = Column("run", lambda row: row["run"], text=True)
 LEGEND = (
-    "accuracy with its bootstrap 95% interval; default: gave the default answer; asked: asked at least once; "
-    "asks: mean questions; AC@1: first question on a true category. Rates in %, of n scored episodes."
+    "Rates in %, of n scored episodes, accuracy with its exact 95% interval. default: gave the default answer; asked: "
+    "asked at least once; asks: mean questions; AC@1: the first question names / touches / is centrally on a true "
+    "category, of the questions that were judged."
 )
+_LEGENDS = {
+    "intent %": "intent: (k · share of siblings right − 1) / (k − 1), mean over orbits, interval over "
+    "companies; at most 0 in expectation for whoever does not ask; bits: that times log2 k.",
+    "lenient": "lenient: the intended value is among those given; both: the answer names both golds.",
+    "pass^k": "pass^k: right in every one of k samples.",
+}
+
+
+def _every_time(row: Row) -> float | None:
+    found = row.get("pass_k")
+    return None if not found else list(found.values())[-1]
+
+
+def _columns(rows: Sequence[Row], width: int) -> list[Column]:
+    apart = [
+        Column(name, lambda row, name=name: row.get(name) or "–", text=True)  # type: ignore[misc]
+        for name in ("run", "retrieval", "grader")
+        if _tells_apart(rows, name)
+    ]
+    narrow = width < _WIDE[0]
+    orbits = narrow and any(row.get("intent_resolved") is not None for row in rows)
+    accuracy = Column("accuracy %", _share("accuracy"))
+    columns = [accuracy if orbits and c.heading == accuracy.heading else c for c in COLUMNS if c.shown(rows, width)]
+    return [*apart, *NAMES, *(c for c in columns if not orbits or c.heading in _ORBITS_NARROW)]
+
+
+def _tells_apart(rows: Sequence[Row], name: str) -> bool:
+    """Whether two rows of one model and mode differ in this."""
+    seen: dict[tuple[str, str], str] = {}
+    return any(seen.setdefault((row["model"], row["mode"]), row.get(name, "")) != row.get(name, "") for row in rows)
 
 
 def main_table(
@@ -82,17 +125,31 @@ def main_table(
     """The main table and, under it, what was kept out of the rates.
 
     Args:
-        rows: from `fiqkit.metrics.table.main_rows`.
+        rows: from `fiqkit.metrics.table.main_rows`; those of each data set make a table of their own.
         width: columns of the terminal; columns that would not fit are left out.
-        references: analytic rows that frame the table (`fiqkit.metrics.references`).
+        references: analytic rows that frame the table (`fiqkit.metrics.items.reference_rows`).
     """
+    sets = [list(found) for _, found in groupby(rows, key=lambda row: row.get("dataset"))]
+    tables = [
+        _one_table(found, width, references if len(sets) == 1 else (), title or _set_title(found, len(sets)))
+        for found in sets
+    ]
+    headings = {column.heading for column in _columns(rows, width)}
+    legends = [text for heading, text in _LEGENDS.items() if heading in headings]
+    said = (Text(note, style="yellow") for note in notes(rows))
+    return Group(*tables, Text(" ".join([LEGEND, *legends]), style="dim"), *said)
+
+
+def _set_title(rows: Sequence[Row], sets: int) -> str | None:
+    return f"data set {rows[0]['dataset']}" if sets > 1 else None
+
+
+def _one_table(rows: Sequence[Row], width: int, references: Sequence[Row], title: str | None) -> Table:
     gap = 0 if width < _ROOMY else 1
     table = Table(
         box=SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False, show_edge=False, padding=(0, gap, 0, 0)
     )
-    shown = [column for column in COLUMNS if column.from_width <= width]
-    if len({(row["model"], row["mode"]) for row in rows}) < len(rows):
-        shown.insert(0, RUN)
+    shown = _columns(rows, width)
     for column in shown:
         table.add_column(
             column.heading, justify="left" if column.text else "right", no_wrap=not column.text, overflow="fold"
@@ -105,7 +162,7 @@ def main_table(
         table.add_section()
     for row in references:
         table.add_row(*(column.cell(row) for column in shown), style="dim")
-    return Group(table, Text(LEGEND, style="dim"), *(Text(note, style="yellow") for note in notes(rows)))
+    return table
 
 
 def comparison_table(comparisons: Sequence[Row]) -> RenderableType:
@@ -113,53 +170,21 @@ def comparison_table(comparisons: Sequence[Row]) -> RenderableType:
     table = Table(
         box=SIMPLE_HEAD, title="accuracy, paired", title_justify="left", pad_edge=False, show_edge=False, padding=0
     )
-    for heading in ("change", "points", "95% interval", "p", "Holm", "McNemar"):
-        table.add_column(heading, justify="left" if heading == "change" else "right", no_wrap=heading != "change")
+    for heading in ("change", "points", "95% interval", "p", "exact", "firms", "Holm"):
+        table.add_column(heading, justify="left" if heading == "change" else "right", overflow="fold")
+    several = len({side["run"] for found in comparisons for side in (found["first"], found["second"])}) > 1
     for found in comparisons:
-        low, high = (f"{100 * value:+.1f}" for value in found["ci"])
         table.add_row(
-            change_name(found),
-            f"{100 * found['difference']:+.1f}",
-            f"[{low}, {high}]",
-            *(p_value(found[name]) for name in ("p", "p_holm", "p_mcnemar")),
+            change_name(found, runs=several),
+            points(found["difference"]),
+            f"[{points(found['ci'][0])}, {points(found['ci'][1])}]",
+            *(p_value(found[name]) for name in ("p", "p_mcnemar", "clustered_p", "p_holm")),
         )
-    return table
+    said = comparison_notes(comparisons)
+    return Group(table, Text(COMPARISON_LEGEND, style="dim"), *(Text(note, style="yellow") for note in said))
 
 
-def change_name(found: Row) -> str:
-    """What is compared: two modes of a model, or two models in a mode."""
-    first, second = found["first"], found["second"]
-    if first["model"] == second["model"]:
-        return f"{second['model']}: {first['mode']} → {second['mode']}"
-    return f"{second['mode']}: {first['model']} → {second['model']}"
-
-
-def p_value(p: float) -> str:
-    """A p value to three decimals; below that, only that it is below."""
-    return "<.001" if p < 0.001 else f"{p:.3f}"
-
-
-def partial_runs(runs: Sequence[Row]) -> list[str]:
-    """A line for each run that did not come to its end."""
-    return [
-        f"run {run['run']} is {run['status']}: it was not finished, and its numbers are those of the episodes it has"
-        for run in runs
-        if run["status"] != "done"
-    ]
-
-
-def notes(rows: Sequence[Row]) -> list[str]:
-    """One line for each row that left episodes out of its rates, or counts answers without their scale as right."""
-    left_out = [
-        f"{row['model']} {row['mode']}: {row['unscored']} unscored and {row['engine_error']} engine errors are outside "
-        f"the rates; accuracy is between {percent(row['accuracy_worst'])} and {percent(row['accuracy_best'])}"
-        for row in rows
-        if row["unscored"] or row["engine_error"]
-    ]
-    scaleless = [
-        f"{row['model']} {row['mode']}: some right answers left the scale out; without them accuracy is "
-        f"{percent(row['accuracy_without_scale_missing'])}"
-        for row in rows
-        if row["accuracy_without_scale_missing"] != row["accuracy"]
-    ]
-    return left_out + scaleless
+COMPARISON_LEGEND = (
+    "p: bootstrap, as the paper's; exact: McNemar; firms: companies' differences with signs flipped, which is exact "
+    "McNemar where no company repeats; Holm: that, corrected over this table."
+)

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import json
-import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fiqkit.errors import UserError
 from fiqkit.metrics.scored import ENUMERATE, Scored
-from fiqkit.metrics.table import mode_rank
-from fiqkit.records import Ending, Judgement, giver_setting
+from fiqkit.records import Ending, Instance, Judgement, giver_setting
 from fiqkit.store.rows import read_tuple
 from fiqkit.store.store import Store
 
 RECORDED = "recorded"  # grader and judge of imported labels
 RULES = "rules"
-
-_NUMBERS = re.compile(r"([0-9]+)")
+_NO_VALUE = ("refusal", "question", "empty")  # outcomes of answers that name nothing
 
 
 def load_scored(
     store: Store, run_ids: Sequence[str], grader: str | None = None, judge: str | None = None
 ) -> list[Scored]:
-    """Every episode of some runs with one grader's and one judge's verdicts.
+    """Every episode of some runs with one grader's and one judge's verdicts, sorted within a run (`Scored.place`).
 
     Args:
         grader, judge: whose verdicts to take. By default the recorded ones of an imported run and those of `rules`
@@ -49,25 +47,29 @@ def _of_run(store: Store, run: Mapping[str, Any], grader: str | None, judge: str
     grader = _giver(store, run["run"], "answer", grader, usual)
     judge = _giver(store, run["run"], "question", judge, usual)
     questions = _questions(store, run["run"], judge)
+    dialogues = _dialogues(store, run["run"])
+    instances = store.instances(run["dataset"])
+    siblings = Counter(instance.orbit for instance in instances.values() if instance.orbit)
     rows = store.db.query(
-        "SELECT e.*, i.language, i.categories, i.h0, i.cluster, v.outcome, v.is_intended, v.is_default, "
-        "v.flags AS marks FROM episodes e JOIN instances i USING (instance_id, item) "
+        "SELECT e.*, v.outcome, v.is_intended, v.is_default, v.value, v.also, v.flags AS marks FROM episodes e "
         "LEFT JOIN verdicts v ON v.episode = e.episode AND v.kind = 'answer' AND v.turn = -1 AND v.given_by = ? "
         "WHERE e.run = ? AND e.parent IS NULL",
         (grader, run["run"]),
     )
-    scored = [_scored(row, grader, judge, questions.get(row["episode"], ())) for row in rows]
-    return sorted(scored, key=_place)
-
-
-def _place(e: Scored) -> tuple[Any, ...]:
-    """Where an episode stands among those of its run: a matter of what it is, not of when it ended."""
-    return natural(e.model), mode_rank(e.mode), natural(e.instance_id), e.item, e.sample
-
-
-def natural(text: str) -> tuple[tuple[int, str], ...]:
-    """A key that sorts names as people do: qwen3-8b before qwen3-14b."""
-    return tuple((int(part), "") if part.isdigit() else (-1, part) for part in _NUMBERS.split(text) if part)
+    scored = [
+        _scored(
+            row,
+            instance := instances[row["instance_id"]],
+            grader=grader,
+            judge=judge,
+            dataset=run["dataset"],
+            siblings=siblings.get(instance.orbit or "", 1),
+            questions=questions.get(row["episode"], ()),
+            dialogue=dialogues.get(row["episode"], ()),
+        )
+        for row in rows
+    ]
+    return sorted(scored, key=lambda e: e.place)
 
 
 def find_giver(store: Store, run: str, kind: str, named: str) -> str:
@@ -107,12 +109,33 @@ def _questions(store: Store, run: str, judge: str) -> dict[int, tuple[Judgement,
     )
     found: dict[int, list[Judgement]] = {}
     for episode, touched, central, why, named, confidence in rows:
-        judgement = Judgement(read_tuple(touched) or (), central, why, read_tuple(named), confidence)
+        judgement = Judgement(read_tuple(touched), central, why, read_tuple(named), confidence)
         found.setdefault(episode, []).append(judgement)
     return {episode: tuple(questions) for episode, questions in found.items()}
 
 
-def _scored(row: Mapping[str, Any], grader: str, judge: str, questions: Iterable[Judgement]) -> Scored:
+def _dialogues(store: Store, run: str) -> dict[int, list[tuple[str, str]]]:
+    """(question, reply) of every question that reached the user, in the order asked, by episode."""
+    rows = store.conn.execute(
+        "SELECT t.episode, json_extract(t.content, '$.question'), t.observation FROM turns t "
+        "JOIN episodes e USING (episode) WHERE e.run=? AND t.action='interact' AND t.refused IS NULL "
+        "ORDER BY t.episode, t.turn",
+        (run,),
+    )
+    found: dict[int, list[tuple[str, str]]] = {}
+    for episode, question, reply in rows:
+        found.setdefault(episode, []).append((question or "", reply))
+    return found
+
+
+def _scored(
+    row: Mapping[str, Any],
+    instance: Instance,
+    *,
+    questions: Iterable[Judgement],
+    dialogue: Sequence[tuple[str, str]],
+    **names: Any,
+) -> Scored:
     ending = Ending(row["ending"])
     marks = tuple(json.loads(row["marks"])) if row["marks"] else ()
     intended, default = _labels(row, ending, marks)
@@ -120,15 +143,11 @@ def _scored(row: Mapping[str, Any], grader: str, judge: str, questions: Iterable
         run=row["run"],
         model=row["model"],
         mode=row["mode"],
-        grader=grader,
-        judge=judge,
         instance_id=row["instance_id"],
-        item=row["item"],
-        sample=row["sample"],
-        language=row["language"],
-        categories=tuple(json.loads(row["categories"])),
-        h0=row["h0"],
-        cluster=row["cluster"],
+        language=instance.language,
+        categories=instance.categories,
+        h0=instance.h0,
+        cluster=instance.cluster,
         ending=ending,
         outcome=row["outcome"],
         is_intended=intended,
@@ -141,7 +160,29 @@ def _scored(row: Mapping[str, Any], grader: str, judge: str, questions: Iterable
         questions=tuple(questions),
         flags=(*json.loads(row["flags"]), *marks),
         episode=row["episode"],
+        asks=tuple(question for question, _ in dialogue),
+        replies=tuple(reply for _, reply in dialogue),
+        item=row["item"],
+        sample=row["sample"],
+        retrieval=row["retrieval"],
+        named_golds=_named_golds(row),
+        golds=(instance.answer, instance.default_answer),
+        value=row["value"],
+        orbit=instance.orbit,
+        headline_intended=instance.headline_intended,
+        filing_date=instance.filing_date,
+        **names,
     )
+
+
+def _named_golds(row: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Which golds the answer names; None where the grader did not tell."""
+    if row["ending"] != Ending.ANSWERED or row["outcome"] in _NO_VALUE:
+        return ()
+    told = json.loads(row["also"]) if row["also"] else None
+    if isinstance(told, bool):  # a grader that kept one bit: the gold that it did not commit to is there as well
+        return ("intended", "default") if told else (row["outcome"],)
+    return None if told is None else tuple(told)
 
 
 def _labels(row: Mapping[str, Any], ending: Ending, marks: Sequence[str]) -> tuple[bool | None, bool | None]:

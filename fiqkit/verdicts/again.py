@@ -10,7 +10,7 @@ from typing import Any
 from fiqkit import values
 from fiqkit.metrics.agreement import agreement, confusion, macro_f1
 from fiqkit.metrics.scored import Scored
-from fiqkit.records import Ending, Episode, Instance, Verdict
+from fiqkit.records import Ending, Episode, Instance, Judgement, Verdict
 from fiqkit.roles.assess import Assessor
 from fiqkit.roles.interfaces import Grader, Judge
 from fiqkit.store.load import RECORDED, load_scored, verdict_givers
@@ -167,18 +167,31 @@ def judge_agreement(store: Store, runs: Sequence[str], judge: str) -> dict[str, 
     for run in (store.resolve(name)["run"] for name in runs):
         if RECORDED in verdict_givers(store, run, "question"):
             one, two = (load_scored(store, [run], judge=name) for name in (judge, RECORDED))
-            mine += [question for e in one for question in e.questions]
-            theirs += [question for e in two for question in e.questions]
+            both = [
+                (q, r)
+                for e, f in zip(one, two, strict=True)
+                for q, r in zip(e.questions, f.questions, strict=False)
+                if "unscored" not in (q.central, r.central)
+            ]
+            mine += [q for q, _ in both]
+            theirs += [r for _, r in both]
     return {
         "judge": judge,
         "n": len(mine),
         "central": agreement([q.central for q in theirs], [q.central for q in mine]),
         "touched_contains_recorded": _share(
-            [set(r.touched) <= set(q.touched) for q, r in zip(mine, theirs, strict=True) if r.touched]
+            [wanted <= {*(q.touched or ())} for q, r in zip(mine, theirs, strict=True) if (wanted := _told(r))]
         ),
-        "macro_f1": macro_f1([q.touched for q in theirs], [q.touched for q in mine], tuple(CATEGORIES)),
+        "macro_f1": macro_f1(
+            [q.targets("central") or () for q in theirs], [q.targets("central") or () for q in mine], tuple(CATEGORIES)
+        ),
         "confusion": confusion([q.central for q in theirs], [q.central for q in mine]),
     }
+
+
+def _told(judgement: Judgement) -> set[str]:
+    """What a judge said that a question raises: its touched categories, or the one label where it gave no more."""
+    return {*(judgement.targets("touch") or judgement.targets("central") or ())}
 
 
 def _share(hits: Sequence[bool]) -> float | None:

@@ -71,7 +71,7 @@ async def ruled_questions(path: Path, judge: Judge) -> dict[str, Any]:
     items = _read(path, _question)
     given = await asyncio.gather(*(judge.classify(item["question"]) for item in items))
     pairs = list(zip(items, given, strict=True))
-    touched = [(i["touched"], set(g.touched)) for i, g in pairs if i["touched"] is not None]
+    touched = [(i["touched"], set(g.touched or ())) for i, g in pairs if i["touched"] is not None]
     central = [(i["central"], g.central) for i, g in pairs if i["central"] is not None]
     truth, got = [a for a, _ in central], [b for _, b in central]
     return {
@@ -85,9 +85,9 @@ async def ruled_questions(path: Path, judge: Judge) -> dict[str, Any]:
         "wrong": [
             {"id": i["id"], "question": i["question"], "why": g.why}
             | {"ruled": {"touched": _ordered(i["touched"]), "central": i["central"]}}
-            | {"given": {"touched": list(g.touched), "central": g.central}}
+            | {"given": {"touched": list(g.touched or ()), "central": g.central}}
             for i, g in pairs
-            if i["touched"] not in (None, set(g.touched)) or i["central"] not in (None, g.central)
+            if i["touched"] not in (None, set(g.touched or ())) or i["central"] not in (None, g.central)
         ],
     }
 

@@ -70,8 +70,8 @@ def test_a_line_in_full():
     assert episode.extra["unheard_of"] == {"kept": [1, 2]}
     assert (episode.extra["n_asks"], episode.extra["user_sim"]) == (2, "llm")
     assert (answer.given_by, answer.outcome, answer.is_intended, answer.is_default) == ("recorded", None, True, False)
-    assert (first.turn, first.judgement.touched, first.judgement.central) == (0, ("entity_scope",), "entity_scope")
-    assert (second.turn, second.judgement.touched, second.judgement.central) == (2, (), "generic")
+    assert (first.turn, first.judgement.touched, first.judgement.central) == (0, None, "entity_scope")
+    assert (second.turn, second.judgement.touched, second.judgement.central) == (2, None, "generic")
 
 
 @pytest.mark.parametrize(
@@ -94,6 +94,10 @@ def test_questions_without_labels_are_still_questions():
     episode, verdicts = parse_recorded(line(axis_hits=None), "f:1")
     assert [question[:5] for question in episode.asks] == ["您是想了解", "Which"]
     assert len(verdicts) == 1
+
+
+def test_a_search_of_the_release_returned_the_own_passage():
+    assert parse_recorded(line(), "f:1")[0].retrieval == "own"
 
 
 def test_free_text_answers_are_marked():
@@ -186,6 +190,19 @@ def test_import_from_the_folder_or_from_its_runs(release: Path, tmp_path: Path, 
     ]
     assert [(e.n_asks, e.n_turns, e.n_searches) for e in scored] == [(2, 5, 1)] * 2
     assert [q.central for q in scored[0].questions] == ["entity_scope", "generic"]
+
+
+def test_thinking_on_and_off_are_agents_of_their_own(release: Path, tmp_path: Path):
+    for mark in ("on", "off"):
+        write(release / "runs" / f"eval_think_{mark}_one.jsonl", [line()])
+    import_fininteract(release, tmp_path / "s.db")
+    runs = [run["run"] for run in Store(tmp_path / "s.db").runs()]
+    models = {e.run: e.model for e in load_scored(Store(tmp_path / "s.db"), runs)}
+    assert models == {
+        "eval_one": "gpt-5",
+        "eval_think_on_one": "gpt-5+thinking",
+        "eval_think_off_one": "gpt-5+thinking-off",
+    }
 
 
 def test_importing_twice_adds_nothing(release: Path, tmp_path: Path):

@@ -7,13 +7,15 @@ import pytest
 
 from fiqkit.metrics.scored import Scored
 from fiqkit.records import Ending, Judgement, Outcome
+from fiqkit.taxonomy import CATEGORIES
 
 
 def make(instance_id: str = "i1", *, outcome: str | None = "intended", **changes: Any) -> Scored:
-    """A scored episode whose labels follow from its outcome; `asked` gives each question's central category."""
+    """A scored episode whose labels follow from its outcome; `asked` gives the one category of each question."""
     asked = changes.pop("asked", ())
     scored = outcome not in (None, "unscored")
-    questions = tuple(Judgement((c,) if c.endswith(("scope", "definition", "policy")) else (), c) for c in asked)
+    targets = [(c,) if c in CATEGORIES else () for c in asked]
+    questions = tuple(Judgement(t, c, named=t) for t, c in zip(targets, asked, strict=True))
     values: dict[str, Any] = {
         "run": "r",
         "model": "m",
@@ -36,6 +38,6 @@ def make(instance_id: str = "i1", *, outcome: str | None = "intended", **changes
     return Scored(**(values | changes))
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def scored() -> Callable[..., Scored]:
     return make

@@ -2,8 +2,16 @@ from __future__ import annotations
 
 import pytest
 
-from fiqkit.metrics.errors import answered_by_template, diagnose, error_budget, error_flags, primary_error
-from fiqkit.records import Ending
+from fiqkit.metrics.errors import (
+    answered_by_template,
+    error_budget,
+    error_flags,
+    error_numbers,
+    known_forms,
+    primary_error,
+)
+from fiqkit.records import Ending, Judgement
+from fiqkit.taxonomy import FORMS
 
 
 @pytest.mark.parametrize(
@@ -58,31 +66,23 @@ def test_budget_adds_up(scored):
     assert set(error_budget([]).values()) == {0.0}
 
 
-def points_at(episodes):
-    return [finding.points_at for finding in diagnose(episodes)]
+def test_the_label_depends_on_the_form(scored):
+    """The words name the entity, the choice offered is a period, and that is what the question is about."""
+    question = Judgement(("temporal_scope",), "temporal_scope", named=("entity_scope", "temporal_scope"))
+    wrong = scored("a", outcome="other", n_asks=1, questions=(question,))
+    assert [primary_error(wrong, form) for form in FORMS] == ["E5", "E2", "E2"]
 
 
-def test_diagnosis_by_level(scored):
-    silent = [scored(f"{i}", outcome="default") for i in range(10)]
-    assert points_at(silent) == ["E1"]
-    astray = [scored(f"{i}", outcome="default", asked=("temporal_scope",)) for i in range(10)]
-    assert points_at(astray) == ["E2 / E3", "E2"]
-    vague = [scored(f"{i}", outcome="default", asked=("generic",)) for i in range(10)]
-    assert points_at(vague) == ["E2 / E3", "E3"]
-    deaf = [scored(f"{i}", outcome="default", asked=("entity_scope",)) for i in range(10)]
-    assert points_at(deaf) == ["E5 / E6"]
+def test_the_first_question_alone(scored):
+    wrong = scored("a", outcome="other", asked=("generic", "entity_scope"))
+    assert (primary_error(wrong), primary_error(wrong, first_only=True)) == ("E5", "E3")
 
 
-def test_diagnosis_between_modes(scored):
-    wrong = [scored(f"{i}", outcome="default", asked=("entity_scope",) if i % 2 else ()) for i in range(30)]
-    oracle = [scored(f"{i}", mode="template-oracle") for i in range(30)]
-    found = diagnose([*wrong, *oracle])
-    assert [f.points_at for f in found] == ["E5 / E6", "E2 / E3"]
-    assert "100.0 points above interact" in found[-1].grounds
-    weak = [scored(f"{i}", mode="template-oracle", outcome="intended" if i < 3 else "other") for i in range(30)]
-    assert "E6" in points_at([*wrong, *weak])
-
-
-def test_diagnosis_of_nothing(scored):
-    assert diagnose([]) == []
-    assert diagnose([scored("a", mode="answer")]) == []
+def test_a_judge_of_one_label_tells_no_touch(scored):
+    question = Judgement(None, "temporal_scope")
+    wrong = scored("a", outcome="other", n_asks=1, questions=(question,))
+    assert known_forms([wrong]) == ("central",)
+    found = error_numbers([wrong])
+    assert (found["errors_form"], found["errors"]["E2"]) == ("central", 1.0)
+    assert found["errors_by_form"].keys() == {"central"}
+    assert primary_error(wrong, "touch") == "unjudged"

@@ -3,10 +3,16 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from fiqkit.metrics.compare import table_comparisons
 from fiqkit.metrics.measures import estimate
-from fiqkit.metrics.table import entropy_bins, main_rows, mode_rank
+from fiqkit.metrics.table import entropy_bins, main_rows
 from fiqkit.records import Ending, Judgement
+from fiqkit.taxonomy import mode_rank
+
+ALL = ("entity_scope", "temporal_scope", "metric_definition", "recognition_policy", "filing_vintage")
 
 
 def test_faults_are_no_wrong_answers(scored):
@@ -55,7 +61,9 @@ def test_commitment_is_unknown_where_only_booleans_were_recorded(scored):
 
 def test_default_capture_and_single_gold(scored):
     (row,) = main_rows(
-        [scored("a"), *(scored(f"d{i}", outcome="default") for i in range(3)), scored("o", outcome="other")]
+        [scored(f"a{i}") for i in range(3)]
+        + [scored(f"d{i}", outcome="default") for i in range(9)]
+        + [scored(f"o{i}", outcome="other") for i in range(3)]
     )
     assert row["default_capture"] == 0.6
     assert row["single_gold_inflation"] == pytest.approx(3.0)
@@ -65,6 +73,13 @@ def test_default_capture_and_single_gold(scored):
 def test_answers_without_their_scale_are_also_counted_out(scored):
     (row,) = main_rows([scored("a"), scored("b", flags=("scale_missing",)), scored("c", outcome="other")])
     assert (row["accuracy"], row["accuracy_without_scale_missing"]) == (pytest.approx(2 / 3), pytest.approx(1 / 3))
+
+
+def test_no_inflation_from_fewer_than_ten(scored):
+    """One right and eight default answers are no factor of eight; the difference stands."""
+    (row,) = main_rows([scored("a"), *(scored(f"d{i}", outcome="default") for i in range(8))])
+    assert row["single_gold_inflation"] is None
+    assert row["single_gold_difference"] == pytest.approx(7 / 9)
 
 
 def test_single_gold_inflation_without_a_right_answer_is_undefined(scored):
@@ -98,10 +113,122 @@ def test_asking(scored):
     assert row["dise_plus_interact"] == pytest.approx(2 / 4)
 
 
-def test_touch_and_central_differ(scored):
-    question = Judgement(("entity_scope", "temporal_scope"), "temporal_scope")
+def test_the_three_forms_differ(scored):
+    """It names the metric, raises entity and period, and is about the period; the metric is what was open."""
+    question = Judgement(("entity_scope", "temporal_scope"), "temporal_scope", named=(*ALL[:2], "metric_definition"))
+    for category, forms in (("metric_definition", "100"), ("entity_scope", "110"), ("temporal_scope", "111")):
+        (row,) = main_rows([scored("a", n_asks=1, questions=(question,), categories=(category,))])
+        assert [row[f"ac1_{form}"] for form in ("named", "touch", "central")] == [float(hit) for hit in forms]
+        assert row["wrong_category_central"] == 1.0 - float(forms[2])
+
+
+def test_what_one_label_does_not_tell_is_unknown(scored):
+    """A judge that gave the central category alone said nothing on touch: unknown, and not equal to central."""
+    question = Judgement(None, "entity_scope")
     (row,) = main_rows([scored("a", n_asks=1, questions=(question,))])
-    assert (row["ac1_touch"], row["ac1_central"]) == (1.0, 0.0)
+    assert (row["ac1_named"], row["ac1_touch"], row["ac1_central"]) == (None, None, 1.0)
+    assert (row["any_category_touch"], row["any_category_central"], row["wrong_category"]) == (None, 1.0, None)
+
+
+def test_any_category_leaves_out_what_was_not_judged(scored):
+    """On category; asked twice and once judged, off; nothing asked: one of two."""
+    episodes = [
+        scored("a", asked=("entity_scope",)),
+        scored("b", asked=("temporal_scope",), n_asks=2),
+        scored("c"),
+        scored("d", asked=("temporal_scope", "unscored")),
+    ]
+    (row,) = main_rows(episodes)
+    assert (row["any_category"], row["any_category_touch_n"]) == (0.5, 2)
+
+
+def test_answers_that_name_both(scored):
+    both = ("intended", "default")
+    episodes = [
+        scored("a", named_golds=both),
+        scored("b", outcome="default", named_golds=both),
+        scored("c", outcome="default", named_golds=("default",)),
+        scored("d", outcome="hedge", named_golds=("intended",)),
+        scored("e", outcome=None, is_intended=False, is_default=False, ending=Ending.BUDGET, named_golds=()),
+    ]
+    (row,) = main_rows(episodes)
+    assert (row["accuracy"], row["both_mentioned"], row["accuracy_lenient"]) == (0.2, 0.4, 0.6)
+    assert main_rows([scored("a")])[0]["accuracy_lenient"] is None  # the grader kept no such thing
+
+
+def test_burden(scored):
+    """Two questions of 4 and 8 characters, one said twice but for case and space; two bits were resolved."""
+    (row,) = main_rows(
+        [scored("a", n_asks=3, asks=("GAAP", "Gaap ", "quarter?")), scored("b", outcome="other", n_asks=1, asks=("x",))]
+    )
+    assert row["question_length"] == (4 + 5 + 8 + 1) / 4
+    assert row["repeated_asks"] == 0.25
+    assert row["asks_per_bit"] == 4 / 2
+
+
+def test_closed_book_accuracy_stands_beside_every_row(scored):
+    rows = main_rows([scored("a", mode="answer"), scored("a", outcome="other"), scored("a", model="other")])
+    assert [(row["model"], row["mode"], row["accuracy_closed_book"]) for row in rows] == [
+        ("m", "answer", 1.0),
+        ("m", "interact", 1.0),
+        ("other", "interact", None),
+    ]
+
+
+def test_before_and_after_a_cutoff(scored):
+    dates = {"a": "2023-12-31", "b": "2024-01-01", "c": None}
+    (row,) = main_rows([scored(name, filing_date=date) for name, date in dates.items()], cutoff="2024-01-01")
+    assert {name: part["n"] for name, part in row["by_cutoff"].items()} == {"before": 1, "after": 1, "undated": 1}
+
+
+def test_a_bug_is_no_wrong_answer(scored):
+    (row,) = main_rows([scored("a"), scored("b", outcome="other", ending=Ending.BUG)])
+    assert (row["n"], row["accuracy"], row["bug"], row["unscored"]) == (1, 1.0, 1, 0)
+
+
+def test_rows_keep_retrievals_and_data_sets_apart(scored):
+    rows = main_rows(
+        [scored("a", retrieval=r) for r in ("own", "index")] + [scored("a", dataset="v1.1", outcome="other")]
+    )
+    assert [(row["dataset"], row["retrieval"], row["accuracy"]) for row in rows] == [
+        ("", "index", 1.0),
+        ("", "own", 1.0),
+        ("v1.1", "index", 0.0),
+    ]
+
+
+@given(random=st.randoms(use_true_random=False))
+@settings(max_examples=15, deadline=None)
+def test_the_order_of_episodes_never_shows(scored, random):
+    """Sums of many fractions, companies that repeat, questions and confidences: the same to the last digit."""
+    episodes = [
+        scored(
+            f"i{i}",
+            h0=1 + i / 7,
+            cluster=f"c{i % 5}",
+            confidence=float(i * 37 % 100),
+            outcome=("intended", "default", "other")[i % 3],
+            asked=("entity_scope", "temporal_scope")[: i % 3],
+            mode=("search", "interact")[i % 2],
+        )
+        for i in range(40)
+    ]
+    shuffled = episodes[:]
+    random.shuffle(shuffled)
+    assert json.dumps(main_rows(shuffled, resamples=200)) == json.dumps(main_rows(episodes, resamples=200))
+    assert json.dumps(table_comparisons(shuffled)) == json.dumps(table_comparisons(episodes))
+
+
+def test_accuracy_has_an_exact_interval(scored):
+    (row,) = main_rows([scored(f"{i}", outcome="other") for i in range(8)])
+    assert row["accuracy_ci"] == pytest.approx([0.0, 1 - 0.025 ** (1 / 8)])
+
+
+def test_parts_have_the_n_of_their_ac1(scored):
+    episodes = [scored("a", asked=("entity_scope",)), scored("b"), scored("c", asked=("unscored",))]
+    part = main_rows(episodes)[0]["by_category"]["entity_scope"]
+    assert (part["n"], part["ac1_touch"], part["ac1_touch_n"]) == (3, 1.0, 1)
+    assert part["ac1_touch_ci"] == [pytest.approx(0.025), 1.0]
 
 
 def test_any_of_several_true_categories_will_do(scored):
@@ -158,7 +285,7 @@ def test_entropy_bins_hold_ten_items():
 def test_rows_are_ordered_by_model_and_the_protocols_modes(scored):
     modes = ("context-oracle", "forced-interact-10", "forced-interact-4", "interact", "answer", "search")
     rows = main_rows([scored("a", mode=mode, model=model) for model in ("b", "a") for mode in modes])
-    assert [row["model"] for row in rows] == ["b"] * 6 + ["a"] * 6
+    assert [row["model"] for row in rows] == ["a"] * 6 + ["b"] * 6
     assert [row["mode"] for row in rows[:6]] == [
         *("answer", "search", "interact", "forced-interact-4", "forced-interact-10", "context-oracle"),
     ]

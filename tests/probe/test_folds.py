@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fiqkit.errors import UserError
-from fiqkit.probe.folds import block_permutations, company_folds, company_signs, company_weights, holm, sign_flip_p
+from fiqkit.probe.folds import block_permutations, company_folds, company_signs, company_weights, sign_flip_p
 
 companies = st.lists(st.sampled_from("abcdefghij"), min_size=6, max_size=40).filter(lambda names: len(set(names)) > 3)
 
@@ -63,11 +63,6 @@ def test_signs_and_weights_are_one_a_company() -> None:
     assert (signs[:, 0] == signs[:, 2]).all() and set(np.unique(signs)) == {-1, 1}
     assert (weights[:, 0] == weights[:, 2]).all()
     assert (weights[:, [0, 1, 3]].sum(axis=1) == 3).all()
-
-
-def test_holm_against_worked_values() -> None:
-    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    assert holm([0.9, 0.8]) == [1.0, 1.0]
 
 
 def test_sign_flip_p_counts_companies_not_items() -> None:

@@ -102,3 +102,52 @@ def test_import_says_what_is_bad_and_exits_with_2(tmp_path: Path, make_instance,
     assert len(found["faults"]) == 1 and found["imported"][-1]["added"] == 0
     row = json.loads(run("report", "--store", str(tmp_path / "s.db"), "--json"))["rows"][0]
     assert (row["n"], row["accuracy"], row["grader"], row["mode"]) == (1, 1.0, "recorded", "answer")
+
+
+def graded_by(tmp_path: Path, *runs: tuple[str, str, dict]) -> Path:
+    """A store of runs over one instance each, (run, grader, changes of the instance)."""
+    from fiqkit.datasets import dataset_hash
+    from fiqkit.records import AnswerVerdict, Ending, Episode, Grade, Instance, Interpretation, Outcome
+    from fiqkit.store.store import Store
+
+    store = Store(tmp_path / "two.db", create=True)
+    for run, grader, changes in runs:
+        fields = {"context": "Consolidated.", "answer": "$5", **changes}
+        instance = Instance(
+            *("t1", "Income?", fields["context"], fields["answer"], "$7"),
+            *(Interpretation("whole"), Interpretation("part"), ("entity_scope",), 1.0, "en"),
+        )
+        store.begin_run(run, "run", dataset_hash([instance]), [instance], {})
+        given = [AnswerVerdict.of(grader, Grade(Outcome.INTENDED))]
+        store.write(run, [(Episode("t1", "m", "search", Ending.ANSWERED, "$5"), given)])
+        store.set_status(run, "done")
+    store.close()
+    return tmp_path / "two.db"
+
+
+def test_two_graders_are_not_compared(capsys, tmp_path: Path):
+    store = graded_by(tmp_path, ("a", "rules", {}), ("b", "llm x@1", {}))
+    said = fails(capsys, "compare", "a:m:search", "b:m:search", "--store", str(store))
+    assert "graded by rules" in said and "by llm x@1" in said and "--grader" in said
+
+
+def test_two_data_sets_are_paired_by_record(capsys, tmp_path: Path):
+    """The same record in two sets is a pair; the same id with another record is none."""
+    store = graded_by(tmp_path, ("a", "rules", {}), ("b", "rules", {"answer": "$6"}))
+    said = fails(capsys, "compare", "a:m:search", "b:m:search", "--store", str(store))
+    assert "no scored item in common" in said
+    assert json.loads(run("report", "all", "--store", str(store), "--json"))["comparisons"] == []
+
+
+def test_a_report_is_of_the_last_run(tmp_path: Path):
+    store = graded_by(tmp_path, ("a", "rules", {}), ("b", "rules", {}))
+    assert [row["run"] for row in json.loads(run("report", "--store", str(store), "--json"))["rows"]] == ["b"]
+    both = json.loads(run("report", "all", "--store", str(store), "--json"))
+    assert [row["run"] for row in both["rows"]] == ["a", "b"]
+    assert [found["kind"] for found in both["comparisons"]] == ["run"]
+
+
+def test_a_cutoff_parts_every_row(tmp_path: Path):
+    store = graded_by(tmp_path, ("a", "rules", {}))
+    (row,) = json.loads(run("report", "--cutoff", "2024-01-01", "--store", str(store), "--json"))["rows"]
+    assert row["by_cutoff"]["undated"]["n"] == 1

@@ -11,7 +11,9 @@ from rich.console import Console
 
 from fiqkit.report.document import make_report
 from fiqkit.report.formats import as_csv, as_latex, as_markdown
-from fiqkit.report.terminal import main_table, notes, p_value, partial_runs, percent_interval
+from fiqkit.report.notes import change_name, comparison_notes, notes, partial_runs
+from fiqkit.report.numbers import p_value, percent_interval, points
+from fiqkit.report.terminal import comparison_table, main_table
 from fiqkit.store.store import Store
 
 
@@ -44,7 +46,8 @@ def test_the_table_fits_and_breaks_no_number(report, width):
     lines = printed(report, width)
     assert max(map(len, lines)) <= width
     row = next(line for line in lines if line.startswith("alpha") and "interact" in line)
-    assert "33.3 [0.0, 66.7]" in row
+    assert "33.3 [4.3, 77.7]" in row
+    assert ("/100/100" in row) != (width == 140)
     assert ("ECE" in lines[0]) == (width == 140)
     assert any(line.startswith("default-reader") for line in lines)
 
@@ -61,6 +64,87 @@ def test_runs_are_named_where_a_mode_occurs_twice(report):
     out = io.StringIO()
     Console(file=out, width=140, color_system=None).print(main_table(twice, width=140))
     assert out.getvalue().splitlines()[0].startswith("run")
+
+
+def test_rows_of_two_graders_or_retrievals_are_told_apart(report):
+    for name, other in (("grader", "llm x@1"), ("retrieval", "own")):
+        out = io.StringIO()
+        rows = [*report.rows, *({**row, name: other} for row in report.rows)]
+        Console(file=out, width=140, color_system=None).print(main_table(rows, width=140))
+        assert out.getvalue().splitlines()[0].startswith(name)
+
+
+def test_each_data_set_has_its_table(report):
+    out = io.StringIO()
+    rows = [*report.rows, *({**row, "dataset": "other"} for row in report.rows)]
+    Console(file=out, width=100, color_system=None).print(main_table(rows, width=100))
+    assert [line.strip() for line in out.getvalue().splitlines() if line.startswith("data set")] == [
+        "data set d",
+        "data set other",
+    ]
+
+
+@pytest.mark.parametrize("width", [80, 120, 160])
+def test_orbits_lead(report, width):
+    orbits = {"intent_resolved": 0.125, "intent_resolved_ci": [-0.1, 0.3], "bits_resolved": 0.2}
+    out = io.StringIO()
+    rows = [{**row, **orbits} for row in report.rows]
+    Console(file=out, width=width, color_system=None).print(main_table(rows, width=width))
+    lines = out.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    assert lines[0].index("intent %") < lines[0].index("bits") < lines[0].index("accuracy %")
+    assert "12.5 [-10.0, 30.0]" in lines[2]
+    assert "at most 0 in expectation" in " ".join(lines)
+
+
+def comparison(**changes):
+    sides = {name: {"run": "r1", "model": "a", "mode": "search", "retrieval": "index"} for name in ("first", "second")}
+    first, second = changes.pop("first", {}), changes.pop("second", {})
+    usual = {"kind": "mode", "difference": 0.1, "difference_lenient": 0.2, "clusters": 40, "few_clusters": False}
+    return usual | {"first": sides["first"] | first, "second": sides["second"] | second} | changes
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "runs", "said"),
+    [
+        ({}, {"mode": "interact"}, False, "a: search → interact"),
+        ({}, {"mode": "interact"}, True, "a · r1: search → interact"),
+        ({}, {"run": "r2"}, True, "a in search: r1 → r2"),
+        ({}, {"model": "b"}, False, "search: a → b"),
+        ({}, {"model": "b", "run": "r2"}, True, "search: a · r1 → b · r2"),
+        ({"retrieval": "own"}, {}, False, "a in search: own → index"),
+    ],
+)
+def test_a_change_names_what_differs(first, second, runs, said):
+    assert change_name(comparison(first=first, second=second), runs=runs) == said
+
+
+def test_a_sign_that_hangs_on_the_grading_is_said():
+    lever = comparison(second={"mode": "interact"}, difference=-0.168, difference_lenient=0.052)
+    (said,) = comparison_notes([lever, comparison(), comparison(difference_lenient=None)])
+    assert said == (
+        "a: search → interact: the sign depends on answers that name both golds; strict -16.8, lenient +5.2 points"
+    )
+
+
+def test_few_companies_are_said():
+    (said,) = comparison_notes([comparison(clusters=4, few_clusters=True)])
+    assert said == "4 companies, fewer than 10: with whole companies p cannot fall below 0.125"
+
+
+def test_comparisons_on_a_terminal(report):
+    """Two of six gained, in companies of one and two items: exact McNemar 2 / 2², and the companies' signs the same."""
+    out = io.StringIO()
+    Console(file=out, width=80, color_system=None).print(comparison_table(report.comparisons))
+    row = next(line for line in out.getvalue().splitlines() if line.startswith("alpha: search → interact"))
+    assert row.split()[4] == "+33.3"
+    assert row.split()[-3:-1] == ["0.500", "0.500"]
+    assert "fewer than 10" in out.getvalue()
+
+
+def test_a_judge_of_one_label_is_named(report):
+    rows = [{**row, "ac1_touch": None, "ac1_central": 0.4, "judge": "recorded"} for row in report.rows[1:2]]
+    assert any("judge recorded gave one label a question" in note for note in notes(rows))
 
 
 def test_csv_holds_unrounded_numbers(report):
@@ -81,10 +165,11 @@ def test_latex_is_escaped(report):
 def test_markdown_is_a_table(report):
     lines = as_markdown(report).splitlines()
     assert len({line.count("|") for line in lines}) == 1
-    assert lines[3].startswith("| alpha | interact | 6 | 33.3 [0.0, 66.7] |")
+    assert lines[3].startswith("| alpha | interact | 6 | 33.3 [4.3, 77.7] |")
 
 
 def test_small_words():
     assert percent_interval(None, None) == "–"
     assert percent_interval(0.5, None) == "50.0"
+    assert (points(0.0004), points(-0.0004), points(-0.075)) == ("0.0", "0.0", "-7.5")
     assert (p_value(0.00099), p_value(0.001), p_value(1)) == ("<.001", "0.001", "1.000")

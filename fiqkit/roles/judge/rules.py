@@ -58,7 +58,7 @@ def classify_question(text: str) -> Judgement:
     """
     asked = Question.of(text, examples=True)
     judged = _raised(asked)
-    return replace(judged, named=_named(asked, judged.touched))
+    return replace(judged, named=_named(asked, judged.touched or ()))
 
 
 def _named(asked: Question, touched: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,0 +1,109 @@
+"""Sentences beside the numbers: what is outside the rates, what is not known, what hangs on a choice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from fiqkit.metrics.significance import FEW_CLUSTERS
+from fiqkit.report.numbers import Row, percent, points
+
+
+def notes(rows: Sequence[Row]) -> list[str]:
+    """One line for each thing that a reader of the main table must know."""
+    return [*_left_out(rows), *_scaleless(rows), *_orbits(rows), *_untold(rows), *_retrieval(rows)]
+
+
+def _name(row: Row) -> str:
+    return f"{row['model']} {row['mode']}"
+
+
+def _left_out(rows: Sequence[Row]) -> list[str]:
+    said = []
+    for row in rows:
+        bugs = row.get("bug", 0)
+        if row["unscored"] or row["engine_error"] or bugs:
+            bug = f" and {bugs} bugs of this kit" if bugs else ""
+            said.append(
+                f"{_name(row)}: {row['unscored']} unscored and {row['engine_error']} engine errors{bug} are outside "
+                f"the rates; accuracy is between {percent(row['accuracy_worst'])} and {percent(row['accuracy_best'])}"
+            )
+    return said
+
+
+def _scaleless(rows: Sequence[Row]) -> list[str]:
+    return [
+        f"{_name(row)}: some right answers left the scale out; without them accuracy is "
+        f"{percent(row['accuracy_without_scale_missing'])}"
+        for row in rows
+        if row["accuracy_without_scale_missing"] != row["accuracy"]
+    ]
+
+
+def _orbits(rows: Sequence[Row]) -> list[str]:
+    return [
+        f"{_name(row)}: {row['orbits_left_out']} orbits have a sibling that was not played or not scored, and are left "
+        f"out of intent and bits ({row['orbits']} are in)"
+        for row in rows
+        if row.get("orbits_left_out")
+    ]
+
+
+def _untold(rows: Sequence[Row]) -> list[str]:
+    """Judges that gave one label a question: an import's, or a model's that was asked for no more."""
+    judges = {row["judge"] for row in rows if row.get("ac1_central") is not None and row["ac1_touch"] is None}
+    return [
+        f"judge {judge} gave one label a question: what else a question names or touches is unknown, not nothing "
+        f"(fiqkit judge --judge rules adds it)"
+        for judge in sorted(judges)
+    ]
+
+
+def _retrieval(rows: Sequence[Row]) -> list[str]:
+    said = {
+        "own": "a search returned the item's own passage, whatever the query (retrieval own, as in the paper)",
+        "own+spans": "a search returned the item's own passage with both evidence spans (retrieval own+spans)",
+        "intended-span": "a search returned the intended evidence span alone (retrieval intended-span): a negative "
+        "control, no result",
+    }
+    there = dict.fromkeys(row.get("retrieval") for row in rows)
+    return [said[name] for name in there if name in said]
+
+
+def partial_runs(runs: Sequence[Row]) -> list[str]:
+    """A line for each run that did not come to its end."""
+    return [
+        f"run {run['run']} is {run['status']}: it was not finished, and its numbers are those of the episodes it has"
+        for run in runs
+        if run["status"] != "done"
+    ]
+
+
+def change_name(found: Row, *, runs: bool = False) -> str:
+    """What is compared: "gpt-5: search → interact"; `runs` names the run of each side, where a table has several."""
+    first, second = found["first"], found["second"]
+    names = [name for name in ("model", "mode", "retrieval", "run") if first[name] != second[name]]
+    kept = ["model"] if first["model"] == second["model"] else ["mode"]
+    kept += ["run"] if runs and "run" not in names else []
+    common = " · ".join(first[name] for name in kept)
+    changes = [" · ".join(side[name] for name in names) for side in (first, second)]
+    extra = f" in {first['mode']}" if "model" in kept and "mode" not in names else ""
+    return f"{common}{extra}: {changes[0]} → {changes[1]}"
+
+
+def comparison_notes(comparisons: Iterable[Row]) -> list[str]:
+    """Where the sign of a difference hangs on how answers are graded, and where a test has too few companies."""
+    said = []
+    for found in comparisons:
+        name, strict, lenient = change_name(found), found["difference"], found.get("difference_lenient")
+        if found["kind"] == "mode" and lenient is not None and strict * lenient < 0:
+            said.append(
+                f"{name}: the sign depends on answers that name both golds; strict {points(strict)}, "
+                f"lenient {points(lenient)} points"
+            )
+    few = {found["clusters"] for found in comparisons if found["few_clusters"]}
+    if few:
+        said.append(
+            f"{min(few)} companies, fewer than {FEW_CLUSTERS}: with whole companies p cannot fall below "
+            f"{2 / 2 ** min(few):.3g}"
+        )
+    return said
