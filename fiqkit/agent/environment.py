@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from fiqkit import values
 from fiqkit.agent.actions import Action, ParseFault, parse, parse_confidence, schema, split_reasoning
@@ -31,17 +31,27 @@ from fiqkit.taxonomy import CATEGORIES
 BY_ENVIRONMENT = "environment"  # who asked a question that the agent did not ask, in the `asked_by` of its turn
 
 
+class Effect(NamedTuple):
+    """What became of one reply: the action that it held, what the agent is told, why the action was refused."""
+
+    action: str
+    content: Mapping[str, Any]
+    observation: str = ""
+    refused: str | None = None
+
+
 class Environment:
     """One episode. `messages` only ever grows, so that an engine's prefix cache keeps hitting.
 
     A policy is given `dialogue`, never this object: it holds the instance.
     """
 
-    def __init__(self, instance: Instance, mode: Mode, world: World, sample: int = 0) -> None:
+    def __init__(self, instance: Instance, mode: Mode, world: World, sample: int = 0, item: str | None = None) -> None:
         """Set the stage; `begin` opens it, `replay` takes a stored episode up again.
 
         Args:
             sample: which of the repeated draws this is; the user's draws differ between samples.
+            item: hash of the instance's record where it is at hand already.
 
         Raises:
             UserError: the world lacks what the mode needs.
@@ -57,8 +67,12 @@ class Environment:
         self.error: str | None = None
         self.answer: str | None = None
         self.confidence: float | None = None
+        self.asked = 0  # questions that the agent has put to the user
+        self._completions = 0  # turns that count against the budget
+        self._actions = mode.actions
+        self._item = item
         self._instance = instance
-        self._view = UserView.of(instance)
+        self._view = UserView.of(instance, str(sample or ""))
         self._opening = 0
         self._awaits_confidence = False
         self._fork: dict[str, Any] = {}
@@ -80,11 +94,6 @@ class Environment:
         return self.ending is not None and not self._awaits_confidence
 
     @property
-    def asked(self) -> int:
-        """Questions that the agent has put to the user."""
-        return sum(1 for _ in self._own_questions())
-
-    @property
     def allowed(self) -> tuple[str, ...]:
         """The actions worth offering for the next turn: on the last one there is only time to answer."""
         if self._awaits_confidence:
@@ -93,17 +102,18 @@ class Environment:
             return ("answer",)
         if self._owes_state:
             return ("state",)
-        barred = {"interact"} if self.asked >= self.max_questions else set()
-        return tuple(name for name in self.mode.actions if name not in barred | ({"answer"} if self._gate else set()))
+        if self.asked < self.max_questions and not self._gate:
+            return self._actions
+        barred = "answer" if self._gate else "interact"  # a gate is shut only while a question may be asked
+        return tuple(name for name in self._actions if name != barred)
 
     def dialogue(self) -> Dialogue:
         """What the policy is given for the next turn."""
-        structure = self.mode.structure
-        fields = structure.fields if structure else ()
+        structure, offered = self.mode.structure, self.allowed
         return Dialogue(
             messages=tuple(self.messages),
-            actions=self.allowed,
-            schema=schema(self.allowed, fields, post_hoc=self._post_hoc),
+            actions=offered,
+            schema=schema(offered, structure.fields if structure else (), post_hoc=self._post_hoc),
             turn=self._completions,
             language=self._instance.language,
             asked=tuple((t.content["question"], t.content["reply"]) for t in self._questions()),
@@ -140,7 +150,8 @@ class Environment:
         given = sum(not _by_agent(t) for t in episode.turns)
         if not 0 <= turn <= len(episode.turns) - given:
             raise ValueError(f"the episode has {len(episode.turns) - given} turns; it cannot be taken up at {turn}")
-        self.turns = list(episode.turns[:given])
+        for asked in episode.turns[:given]:
+            self._note(asked)
         self._open(episode.opening)
         for earlier in episode.turns[given : given + turn]:
             if earlier.action == "answer" and earlier.refused is None:
@@ -154,33 +165,34 @@ class Environment:
     async def step(self, reply: Completion) -> None:
         """Take one completion of the agent: execute, refuse or mend its action, and write the observation."""
         reasoning, text, cut = split_reasoning(reply.text)
-        reasoning = f"{reply.reasoning}\n{reasoning}".strip() if reply.reasoning else reasoning
-        turn = Turn(
-            action="invalid",
-            content={},
-            text=text,
-            reasoning=reasoning,
-            prompt_tokens=reply.prompt_tokens,
-            output_tokens=reply.output_tokens,
-            seconds=reply.seconds,
-            prompt_ids=tuple(reply.prompt_ids),
-            output_ids=tuple(reply.output_ids),
-        )
         cut = cut or reply.finish == "length"
+        effect = Effect("invalid", {})
         if self._awaits_confidence:
             self._awaits_confidence = False
             self.confidence = None if cut else parse_confidence(text)
-            self._record(replace(turn, action="confidence", content={"confidence": self.confidence}))
-            return
-        if cut:
+            effect = Effect("confidence", {"confidence": self.confidence})
+        elif cut:
             self.ending = Ending.TRUNCATED
         else:
-            turn = await self._act(turn)
+            effect = await self._act(text)
         if not self.ending and self._completions + 1 >= self.max_turns:
             self.ending = Ending.BUDGET
-        elif not self.ending and self._completions + 2 >= self.max_turns:
-            turn = replace(turn, observation=f"{turn.observation}\n\n{self.prompts.text('last_turn')}")
-        self._record(turn)
+        last = not self.ending and self._completions + 2 >= self.max_turns
+        self._record(
+            Turn(
+                action=effect.action,
+                content=effect.content,
+                text=text,
+                reasoning=f"{reply.reasoning}\n{reasoning}".strip() if reply.reasoning else reasoning,
+                observation=f"{effect.observation}\n\n{self.prompts.text('last_turn')}" if last else effect.observation,
+                refused=effect.refused,
+                prompt_tokens=reply.prompt_tokens,
+                output_tokens=reply.output_tokens,
+                seconds=reply.seconds,
+                prompt_ids=tuple(reply.prompt_ids),
+                output_ids=tuple(reply.output_ids),
+            )
+        )
 
     def fail(self, error: EngineError) -> None:
         """End the episode because an engine failed or the context is full. Nothing was cut, nothing is graded.
@@ -215,7 +227,7 @@ class Environment:
             flags=tuple("repaired" for turn in self._repairs()),
             error=self.error,
             seconds=time.perf_counter() - self._started,
-            item=record_hash(self._instance),
+            item=self._item or record_hash(self._instance),
             sample=self.sample,
             retrieval=self.world.retrieval_of(self.mode),
             started_at=self._started_at,
@@ -225,16 +237,8 @@ class Environment:
 
     # --- the state, read from the turns -----------------------------------------------------------------------------
 
-    @property
-    def _completions(self) -> int:
-        """Turns that count against the budget: the agent's own, but for the question for its confidence."""
-        return sum(_by_agent(turn) and turn.action != "confidence" for turn in self.turns)
-
     def _questions(self) -> Iterator[Turn]:
-        return (t for t in self.turns if t.action == "interact" and t.refused is None and "reply" in t.content)
-
-    def _own_questions(self) -> Iterator[Turn]:
-        return filter(_by_agent, self._questions())
+        return filter(_reached_the_user, self.turns)
 
     def _repairs(self) -> Iterator[Turn]:
         """The replies that could not be read and were given another try."""
@@ -263,31 +267,42 @@ class Environment:
         self.messages = list(messages)
         self._opening = len(self.messages)
 
+    def _note(self, turn: Turn) -> None:
+        self.turns.append(turn)
+        if _by_agent(turn):
+            self._completions += turn.action != "confidence"
+            self.asked += _reached_the_user(turn)
+
     def _record(self, turn: Turn) -> None:
         # Earlier reasoning is not sent back: templates drop it anyway, and it would cost context.
-        self.turns.append(turn)
+        self._note(turn)
         self.messages.append({"role": "assistant", "content": turn.text.strip()})
         if turn.observation:
             self.messages.append({"role": "user", "content": turn.observation})
 
     # --- what happens on a turn -------------------------------------------------------------------------------------
 
-    async def _act(self, turn: Turn) -> Turn:
-        """The turn with its action read and executed, refused, or sent back to be mended."""
+    async def _act(self, text: str) -> Effect:
+        """Read an action and execute it, refuse it, or send it back to be mended."""
         try:
-            action = parse(turn.text, self.mode.actions)
+            action = parse(text, self._actions)
         except ParseFault as fault:
-            return replace(turn, observation=self._mend(fault))
+            return Effect("invalid", {}, self._mend(fault))
         refused = self._refusal(action)
-        content = dict(action.content)
-        if refused is None and action.name == "interact":
-            try:
-                content["reply"] = await self._hear(content["question"])
-            except EngineError as error:
-                self.fail(error)
-                return replace(turn, action=action.name, content=content)
-        turn = replace(turn, action=action.name, content=content, refused=refused)
-        return replace(turn, observation=refused or await self._observation(turn))
+        if refused is not None:
+            return Effect(action.name, action.content, refused, refused)
+        if action.name == "interact":
+            return await self._interact(action.content["question"])
+        return Effect(action.name, action.content, await self._observation(action))
+
+    async def _interact(self, question: str) -> Effect:
+        try:
+            reply = await self._hear(question)
+        except EngineError as error:
+            self.fail(error)
+            return Effect("interact", {"question": question})
+        said = self.prompts.text("reply", reply=self.prompts.reply(reply))
+        return Effect("interact", {"question": question, "reply": reply}, said)
 
     def _mend(self, fault: ParseFault) -> str:
         if self.turns and self.turns[-1].action == "invalid":
@@ -297,8 +312,8 @@ class Environment:
 
     def _refusal(self, action: Action) -> str | None:
         """Why the mode, a budget or the gate refuses this action, or None."""
-        if action.name not in self.mode.actions:
-            return self.prompts.text("refused_mode", action=action.name, actions=", ".join(self.mode.actions))
+        if action.name not in self._actions:
+            return self.prompts.text("refused_mode", action=action.name, actions=", ".join(self._actions))
         if self._owes_state and action.name != "state":
             return self.prompts.text("refused_precheck")
         if action.name == "interact" and self.asked >= self.max_questions:
@@ -309,20 +324,18 @@ class Environment:
             return self.prompts.text("refused_gate", unknown=", ".join(self._unknown_after()))
         return None
 
-    async def _observation(self, turn: Turn) -> str:
-        """What an accepted action brings."""
-        match turn.action:
+    async def _observation(self, action: Action) -> str:
+        """What an accepted action brings, a question to the user left aside."""
+        match action.name:
             case "search":
-                hits = await self.world.found(turn.content["query"], self._instance, self.mode)
+                hits = await self.world.found(action.content["query"], self._instance, self.mode)
                 listed = "\n\n".join(f"[{n}] {hit}" for n, hit in enumerate(hits, 1))
                 return self.prompts.text("results", passages=listed) if hits else self.prompts.text("no_results")
-            case "interact":
-                return self.prompts.text("reply", reply=self.prompts.reply(turn.content["reply"]))
             case "state":
-                unknown = ", ".join(self._unknown_after(turn))
+                unknown = ", ".join(self._unknown_after(Turn("state", action.content)))
                 return self.prompts.text("state_open", unknown=unknown) if unknown else self.prompts.text("state_clear")
             case _:
-                self._commit(**turn.content)
+                self._commit(**action.content)
                 return self.prompts.text("ask_confidence") if self._awaits_confidence else ""
 
     def _commit(self, response: str, confidence: float | None) -> None:
@@ -338,10 +351,10 @@ class Environment:
         Raises:
             EngineError: no reply could be had, with the traceback where no engine raised it, or both gave a gold away.
         """
-        first = str(self.sample or "")
-        for draw in (first, f"{first}again"):
+        for again in (False, True):
+            view = replace(self._view, draw=f"{self._view.draw}again") if again else self._view
             try:
-                reply = await self.world.simulator.reply(question, replace(self._view, draw=draw))
+                reply = await self.world.simulator.reply(question, view)
             except Exception as error:
                 said = str(error) if isinstance(error, EngineError) else f"simulator: {_traced(error)}"
                 raise EngineError(said or type(error).__name__) from error
@@ -373,12 +386,16 @@ class Environment:
         """A question that settles the two readings is asked for the agent: the episode's one question, on record."""
         question = settling_question(self._instance)
         reply = await self._hear(question)
-        self.turns.append(Turn("interact", {"question": question, "reply": reply, "asked_by": BY_ENVIRONMENT}))
+        self._note(Turn("interact", {"question": question, "reply": reply, "asked_by": BY_ENVIRONMENT}))
         return self.prompts.text("give_template", question=question, reply=self.prompts.reply(reply))
 
 
 def _by_agent(turn: Turn) -> bool:
     return turn.content.get("asked_by") != BY_ENVIRONMENT
+
+
+def _reached_the_user(turn: Turn) -> bool:
+    return turn.action == "interact" and "reply" in turn.content
 
 
 def _traced(error: Exception) -> str:

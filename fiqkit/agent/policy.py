@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from fiqkit.agent.dialogue import Dialogue
@@ -85,7 +85,7 @@ class _EnginePolicy:
         constrained = agent.engine.can.structured and not agent.thinking
         request = Request(
             messages=dialogue.messages,
-            sampling=replace(drawn, seed=self._seed(dialogue.turn)),
+            sampling=Sampling(drawn.max_tokens, drawn.temperature, drawn.top_p, self._seed(dialogue.turn), drawn.stop),
             schema=dialogue.schema if constrained else None,
             thinking=agent.thinking,
         )

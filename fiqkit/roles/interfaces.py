@@ -32,7 +32,7 @@ class UserView:
     draw: str = ""
 
     @classmethod
-    def of(cls, instance: Instance) -> UserView:
+    def of(cls, instance: Instance, draw: str = "") -> UserView:
         """The view of an instance."""
         return cls(
             instance.question,
@@ -40,6 +40,7 @@ class UserView:
             instance.intended_interpretation,
             instance.default_interpretation,
             instance.language,
+            draw,
         )
 
 
