@@ -8,15 +8,13 @@ agent sees.
 from __future__ import annotations
 
 import time
-import traceback
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from fiqkit import values
 from fiqkit.agent.actions import Action, ParseFault, parse, parse_confidence, schema, split_reasoning
 from fiqkit.agent.dialogue import Dialogue
+from fiqkit.agent.hearing import hear, traced
 from fiqkit.agent.modes import Mode
 from fiqkit.agent.prompts import Prompts
 from fiqkit.agent.questions import settling_question
@@ -25,7 +23,7 @@ from fiqkit.agent.world import World
 from fiqkit.datasets import record_hash
 from fiqkit.models.engine import Completion, ContextOverflow, EngineError, Message
 from fiqkit.records import Ending, Episode, Instance, Turn
-from fiqkit.roles.interfaces import REPLIES, UserView
+from fiqkit.roles.interfaces import UserView
 from fiqkit.taxonomy import CATEGORIES
 
 BY_ENVIRONMENT = "environment"  # who asked a question that the agent did not ask, in the `asked_by` of its turn
@@ -144,9 +142,10 @@ class Environment:
         Raises:
             ValueError: another instance, mode or retrieval, or the episode has no such turn.
         """
-        wanted = (episode.instance_id, episode.mode, episode.retrieval)
-        if wanted != (self.instance_id, self.mode.name, self.world.retrieval_of(self.mode)):
-            raise ValueError(f"an episode of {wanted} cannot be taken up in mode {self.mode.name!r} of {self.world}")
+        theirs = (episode.instance_id, episode.item, episode.mode, episode.retrieval)
+        mine = (self.instance_id, self._record_hash, self.mode.name, self.world.retrieval_of(self.mode))
+        if theirs != mine:
+            raise ValueError(f"an episode of {theirs} cannot be taken up in an environment of {mine}")
         given = sum(not _by_agent(t) for t in episode.turns)
         if not 0 <= turn <= len(episode.turns) - given:
             raise ValueError(f"the episode has {len(episode.turns) - given} turns; it cannot be taken up at {turn}")
@@ -208,7 +207,7 @@ class Environment:
     def crash(self, error: Exception) -> None:
         """End the episode because this kit, or a policy, has a fault of its own; its traceback is kept."""
         self.ending, self._awaits_confidence = Ending.BUG, False
-        self.error = _traced(error)
+        self.error = traced(error)
 
     def episode(self, model: str) -> Episode:
         """The finished episode as a record."""
@@ -227,7 +226,7 @@ class Environment:
             flags=tuple("repaired" for turn in self._repairs()),
             error=self.error,
             seconds=time.perf_counter() - self._started,
-            item=self._item or record_hash(self._instance),
+            item=self._record_hash,
             sample=self.sample,
             retrieval=self.world.retrieval_of(self.mode),
             started_at=self._started_at,
@@ -243,6 +242,10 @@ class Environment:
     def _repairs(self) -> Iterator[Turn]:
         """The replies that could not be read and were given another try."""
         return (turn for turn in self.turns if turn.action == "invalid" and turn.observation)
+
+    @property
+    def _record_hash(self) -> str:
+        return self._item or record_hash(self._instance)
 
     @property
     def _post_hoc(self) -> bool:
@@ -295,6 +298,9 @@ class Environment:
             return await self._interact(action.content["question"])
         return Effect(action.name, action.content, await self._observation(action))
 
+    async def _hear(self, question: str) -> str:
+        return await hear(self.world.simulator, question, self._view, self._instance)
+
     async def _interact(self, question: str) -> Effect:
         try:
             reply = await self._hear(question)
@@ -343,29 +349,6 @@ class Environment:
         self.ending = Ending.EARLY_ANSWER if self.asked < self.mode.min_asks else Ending.ANSWERED
         self._awaits_confidence = self._post_hoc and self.ending == Ending.ANSWERED
 
-    # --- the user ---------------------------------------------------------------------------------------------------
-
-    async def _hear(self, question: str) -> str:
-        """The user's reply to a question. One that gives a gold away is dropped, and asked for once more.
-
-        Raises:
-            EngineError: no reply could be had, with the traceback where no engine raised it, or both gave a gold away.
-        """
-        for again in (False, True):
-            view = replace(self._view, draw=f"{self._view.draw}again") if again else self._view
-            try:
-                reply = await self.world.simulator.reply(question, view)
-            except Exception as error:
-                said = str(error) if isinstance(error, EngineError) else f"simulator: {_traced(error)}"
-                raise EngineError(said or type(error).__name__) from error
-            if reply in REPLIES or not self._gives_away(reply):
-                return reply
-        raise EngineError(f"simulator {self.world.simulator.name}: two replies to {question!r:.200} named a gold value")
-
-    def _gives_away(self, reply: str) -> bool:
-        golds = (self._instance.answer, self._instance.default_answer)
-        return any(values.mentions(reply, gold) for gold in golds)
-
     # --- what the opening hands over --------------------------------------------------------------------------------
 
     async def _give(self, item: str) -> str:
@@ -396,7 +379,3 @@ def _by_agent(turn: Turn) -> bool:
 
 def _reached_the_user(turn: Turn) -> bool:
     return turn.action == "interact" and "reply" in turn.content
-
-
-def _traced(error: Exception) -> str:
-    return "".join(traceback.format_exception(error)).strip()
