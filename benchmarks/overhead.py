@@ -24,6 +24,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -41,7 +42,8 @@ from fiqkit.models.served.openai import OpenAIEngine
 from fiqkit.records import Instance
 from fiqkit.roles import open_grader, open_judge, open_simulator
 from fiqkit.roles.assess import Assessor
-from fiqkit.run.scheduler import Lane, Recorder, jobs_left, play_all
+from fiqkit.run.scheduler import jobs_left, play_all
+from fiqkit.run.work import Lane, Recorder
 from fiqkit.store.store import Store
 
 REPLIES = (
@@ -77,7 +79,7 @@ async def through_fiqkit(engine: Engine, instances: list[Instance], width: int, 
     lanes = [Lane(jobs, width) for jobs in jobs_left([agent], [mode("interact")], instances, set())]
     assessor = Assessor(open_grader("rules"), open_judge("rules"))
     start = time.perf_counter()
-    await play_all(lanes, World(open_simulator("rules"), found), assessor, Recorder(opened, "bench"))
+    await play_all(lanes, World(open_simulator("rules"), found), assessor, Recorder(partial(opened.write, "bench")))
     seconds = time.perf_counter() - start
     assert opened.count("bench") == len(instances)
     opened.close()

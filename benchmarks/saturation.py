@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -33,7 +34,8 @@ from fiqkit.models import open_engine
 from fiqkit.models.engine import Completion, Engine, Request, Sampling
 from fiqkit.roles import open_grader, open_judge, open_simulator
 from fiqkit.roles.assess import Assessor
-from fiqkit.run.scheduler import Lane, Recorder, jobs_left, play_all
+from fiqkit.run.scheduler import jobs_left, play_all
+from fiqkit.run.work import Lane, Recorder
 from fiqkit.store.store import Store
 
 
@@ -69,7 +71,9 @@ async def scheduled(engine: Counting, count: int, width: int, folder: Path) -> f
     searcher = Searcher(Index.open(INDEX, lexical=True), 2)
     world = World(open_simulator("rules"), searcher, budget=Budget(4, 2), result_tokens=350)
     start = time.perf_counter()
-    await play_all(lanes, world, Assessor(open_grader("rules"), open_judge("rules")), Recorder(store, "bench"))
+    await play_all(
+        lanes, world, Assessor(open_grader("rules"), open_judge("rules")), Recorder(partial(store.write, "bench"))
+    )
     seconds = time.perf_counter() - start
     searcher.close()
     store.close()

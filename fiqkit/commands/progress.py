@@ -1,4 +1,4 @@
-"""The progress bar of a run, on stderr: episodes done, rate and time left."""
+"""The progress bar of long work, on stderr: episodes done, rate and time left, and lines that must be said at once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from fiqkit.run.evaluation import Watch
+from fiqkit.run.watch import Watch
 
 
 class _Rate(ProgressColumn):
@@ -16,7 +16,7 @@ class _Rate(ProgressColumn):
         return Text(f"{task.finished_speed or task.speed or 0:.1f}/s")
 
 
-class RunProgress:
+class WorkProgress:
     """A context in which `watch` drives a progress bar."""
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class RunProgress:
     def _say(self, line: str) -> None:
         self._console.print(line, soft_wrap=True, highlight=False)
 
-    def __enter__(self) -> RunProgress:
+    def __enter__(self) -> WorkProgress:
         return self
 
     def __exit__(
@@ -45,8 +45,8 @@ class RunProgress:
         if self._bar.live.is_started:
             self._bar.stop()
 
-    def _started(self, run: str, left: int, done: int) -> None:
-        self._say(f"run {run}: {left} episodes to play" + (f", {done} already done" if done else ""))
+    def _started(self, line: str, left: int, done: int) -> None:
+        self._say(line + (f", {done} already done" if done else ""))
         self._bar.update(self._task, total=left + done, completed=done)
         self._bar.start_task(self._task)
         self._bar.start()

@@ -16,6 +16,7 @@ from fiqkit.commands.options import (
     print_json,
     store_option,
 )
+from fiqkit.errors import UserError
 
 
 @click.command()
@@ -41,6 +42,7 @@ from fiqkit.commands.options import (
 @click.option("--index", type=FILE, help="Folder of an index made by `fiqkit index build`.")
 @click.option("--limit", type=int, help="Only the first N instances.")
 @click.option("--sample", type=int, help="N instances at random.")
+@click.option("--samples", type=int, help="Play each episode N times, with draws of its own each time.")
 @click.option("--stratify", callback=names, help="Draw the sample evenly over: category, language, company, h0.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")
 @click.option("--turns", type=int, help="Most turns of an episode.")
@@ -76,7 +78,7 @@ def command(
     import asyncio
     from dataclasses import asdict
 
-    from fiqkit.commands.progress import RunProgress
+    from fiqkit.commands.progress import WorkProgress
     from fiqkit.run.evaluation import Settings, evaluate
     from fiqkit.run.players import choose_lineup
 
@@ -88,15 +90,21 @@ def command(
         engine=dict(_setting(text) for text in engine),
         **_given(options, _SETTINGS),
     )
-    with RunProgress() as progress:
+    with WorkProgress() as progress:
         result = asyncio.run(evaluate(settings, progress.watch))
     if as_json:
         print_json(asdict(result) | {"store": str(result.store)})
     else:
         _print_table(result)
+    for name, reason in result.left_out.items():
+        click.echo(f"{name} could not run: {reason}", err=True)
     if not result.complete:
         click.echo(f"interrupted; go on with the same command and --resume {result.run}", err=True)
         raise KeyboardInterrupt
+    if result.episodes and result.engine_errors == result.episodes:
+        raise UserError(f"run {result.run}: no episode could be played: {result.fault}")
+    if result.bugs or result.left_out:
+        raise SystemExit(1)
 
 
 _LINEUP = (
@@ -105,7 +113,7 @@ _LINEUP = (
     "passage_chars",
 )
 _SETTINGS = (
-    *("instances", "passages", "index", "prompts", "limit", "sample", "stratify", "seed", "cards"),
+    *("instances", "passages", "index", "prompts", "limit", "sample", "stratify", "seed", "samples", "cards"),
     *("allow_self_grading", "resume", "cache", "check_determinism", "preset"),
 )
 
@@ -128,6 +136,10 @@ def _setting(text: str) -> tuple[str, Any]:
         return name, value
 
 
+def _failures(result: Any) -> tuple[tuple[int, str], ...]:
+    return (result.engine_errors, "engine errors"), (result.bugs, "bugs"), (result.unscored, "unscored verdicts")
+
+
 def _print_table(result: Any) -> None:
     from rich.console import Console
 
@@ -139,5 +151,7 @@ def _print_table(result: Any) -> None:
         cost = "" if row["dollars"] is None else f", ${row['dollars']:.2f}"
         tokens = f"{row['prompt_tokens']:,} prompt and {row['output_tokens']:,} output tokens"
         click.echo(f"{row['role']} {row['name']}: {row['requests']:,} requests, {tokens}, {row['seconds']:.0f} s{cost}")
-    click.echo(f"run {result.run}: {result.episodes} episodes in {result.store.resolve()}")
+    failed = [f"{n} {what}" for n, what in _failures(result) if n]
+    told = f" ({', '.join(failed)}; --resume tries them again)" if failed else ""
+    click.echo(f"run {result.run}: {result.episodes} episodes{told} in {result.store.resolve()}")
     click.echo(f"read one: fiqkit show {result.run} INSTANCE --store {result.store}")

@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Awaitable, Mapping
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from fiqkit.agent import own
 from fiqkit.agent.modes import mode
 from fiqkit.agent.prompts import prompt_texts
-from fiqkit.agent.world import World
 from fiqkit.bench_data import INSTANCES
 from fiqkit.datasets import dataset_hash, read_instances
+from fiqkit.errors import UserError
 from fiqkit.metrics.table import main_rows
 from fiqkit.models.template import RUN_DATE
-from fiqkit.records import Instance
+from fiqkit.records import Ending, Instance
 from fiqkit.roles.assess import Assessor
 from fiqkit.roles.interfaces import Grader, Judge, Simulator
 from fiqkit.run.draw import select
 from fiqkit.run.lineup import Lineup
 from fiqkit.run.manifest import manifest
 from fiqkit.run.players import Cast
-from fiqkit.run.scheduler import Interrupted, Lane, Recorder, jobs_left, play_all
+from fiqkit.run.reassess import reassess
+from fiqkit.run.scheduler import Finished, jobs_left, play_all
 from fiqkit.run.stage import Sources, Stage
+from fiqkit.run.watch import NOBODY, Watch
+from fiqkit.run.work import Interrupted, Lane, Recorder
 from fiqkit.store.comparable import check_same
 from fiqkit.store.load import load_scored
 from fiqkit.store.store import DEFAULT_STORE, Store
@@ -43,6 +47,7 @@ class Settings:
         prompts: folder of the user's own prompts for the agent.
         resume: a run id or "last".
         cache: file of completions to take from and add to.
+        samples: how often each episode is played, every time with draws of its own.
         preset: the whole setting that the line-up stands for; "paper" says so where the data are others.
         check_determinism: measure how often equal requests differ, for the manifest.
         engine: settings for every model opened, such as {"threads": 1}.
@@ -58,6 +63,7 @@ class Settings:
     sample: int | None = None
     stratify: tuple[str, ...] = ()
     seed: int = 0
+    samples: int = 1
     resume: str | None = None
     preset: str | None = None
     cards: Path | None = None
@@ -68,25 +74,15 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
-    """Callbacks for whoever watches a run.
+class Result:
+    """A finished or interrupted run with the main table's rows.
 
     Attributes:
-        started: (run id, episodes to play, episodes already done).
-        progressed: (episodes written since the last call), from the writing thread.
-        interrupted: Ctrl-C was pressed once more.
-        said: a line worth showing, such as what memory the models need.
+        engine_errors, bugs: episodes that ended in one; they are outside every rate, and `--resume` plays them again.
+        unscored: verdicts of the run's own grader and judge that could not be had; `--resume` tries them again.
+        left_out: agents whose model cannot run, and why.
+        fault: of the first episode that ended in an engine error or a bug, its last line.
     """
-
-    started: Callable[[str, int, int], None] = lambda run, left, done: None
-    progressed: Callable[[int], None] = lambda count: None
-    interrupted: Callable[[], None] = lambda: None
-    said: Callable[[str], None] = lambda line: None
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """A finished or interrupted run with the main table's rows."""
 
     run: str
     store: Path
@@ -94,9 +90,14 @@ class Result:
     complete: bool
     rows: list[dict[str, Any]]
     usage: list[dict[str, Any]]
+    engine_errors: int = 0
+    bugs: int = 0
+    unscored: int = 0
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    fault: str | None = None
 
 
-async def evaluate(settings: Settings, watch: Watch = Watch()) -> Result:
+async def evaluate(settings: Settings, watch: Watch = NOBODY) -> Result:
     """Run an evaluation to its end, or until Ctrl-C; everything that was finished is in the store either way.
 
     Raises:
@@ -119,7 +120,10 @@ async def evaluate(settings: Settings, watch: Watch = Watch()) -> Result:
         watch.said("preset paper: these instances are not the 173 of the release's version 1; name them: --instances")
     if stage.built:
         watch.said(f"{stage.built} own passages are not at hand and were built from the evidence spans")
+    if settings.samples < 1:
+        raise UserError(f"--samples is {settings.samples}; it must be at least 1")
     cast = Cast(settings.lineup, settings.seed, settings.cards, settings.engine or {}, settings.cache)
+    cast.check_names()
     if not settings.allow_self_grading:
         cast.check_self_grading()
     plan = cast.plan()
@@ -140,9 +144,10 @@ async def evaluate(settings: Settings, watch: Watch = Watch()) -> Result:
             "grader": grader,
             "judge": judge,
         }
+        left_out = [{"name": name, "left_out": reason} for name, reason in cast.left_out.items()]
         described = manifest(
             _comparable(settings, instances),
-            [agent.describe() for agent in agents],
+            [*(agent.describe() for agent in agents), *left_out],
             {role: player.describe() for role, player in players.items()},
             asdict(stage.index.manifest) if stage.index else None,
             settings.prompts,
@@ -150,31 +155,53 @@ async def evaluate(settings: Settings, watch: Watch = Watch()) -> Result:
         probed = {"probe": await cast.probe(agents), "date": str(RUN_DATE.get())}
         if settings.check_determinism:
             probed["flip_rate"] = await cast.flip_rates(agents, instances)
+        for name, reason in cast.left_out.items():
+            watch.said(f"{name} cannot run and is left out: {reason}")
+        agents = [agent for agent in agents if agent.name not in cast.left_out]
         run = _begin(store, settings, instances, described)
         before = store.resolve(run)["manifest"].get("usage", [])
-        store.add_to_manifest(run, probed)
-        left = jobs_left(agents, modes, instances, store.done(run))
-        lanes = [Lane(jobs, cast.in_flight(agent)) for agent, jobs in zip(agents, left, strict=True) if jobs]
-        to_play = sum(len(lane.jobs) for lane in lanes)
-        watch.started(run, to_play, len(agents) * len(modes) * len(instances) - to_play)
-        recorder = Recorder(store, run, watch.progressed)
-        complete = await _play(store, run, lanes, world, assessor, recorder, watch)
+        store.add_to_manifest(run, probed | {"agents": described["agents"], "left_out": cast.left_out})
+        left = jobs_left(agents, modes, instances, store.done(run), settings.samples)
+        to_play = sum(map(len, left))
+        all_jobs = len(agents) * len(modes) * len(instances) * settings.samples
+        watch.started(f"run {run}: {to_play} episodes to play", to_play, all_jobs - to_play)
+
+        async def work() -> None:
+            unscored = {*store.to_grade(run, grader.name), *store.to_judge(run, judge.name)} if settings.resume else ()
+            await reassess(store, unscored, assessor, cast.verdicts_in_flight(), on_interrupt=watch.interrupted)
+            lanes = [
+                Lane(jobs, min(cast.in_flight(agent), len(jobs))) for agent, jobs in zip(agents, left, strict=True)
+            ]
+            recorder: Recorder[Finished] = Recorder(partial(store.write, run), watch.progressed)
+            await play_all(lanes, world, assessor, recorder, watch.interrupted)
+
+        complete = await _to_its_end(store, run, work())
         usage = cast.usage(store, run, players, before)
         store.add_to_manifest(run, {"usage": usage})
-        return Result(run, settings.store, store.count(run), complete, main_rows(load_scored(store, [run])), usage)
+        return Result(
+            run,
+            settings.store,
+            store.count(run),
+            complete,
+            main_rows(load_scored(store, [run])),
+            usage,
+            engine_errors=store.count(run, Ending.ENGINE_ERROR),
+            bugs=store.count(run, Ending.BUG),
+            unscored=store.unscored(run, grader.name, judge.name),
+            left_out=cast.left_out,
+            fault=store.fault(run),
+        )
     finally:
         stage.close()
         await cast.close()
         store.close()
 
 
-async def _play(
-    store: Store, run: str, lanes: list[Lane], world: World, assessor: Assessor, recorder: Recorder, watch: Watch
-) -> bool:
-    """Play the lanes; the run's status says truthfully how it ended, whatever happens."""
+async def _to_its_end(store: Store, run: str, work: Awaitable[None]) -> bool:
+    """Do the work of a run; its status says truthfully how it ended, whatever happens."""
     status = "partial"
     try:
-        await play_all(lanes, world, assessor, recorder, watch.interrupted)
+        await work
         status = "done"
     except Interrupted:
         pass
@@ -190,6 +217,7 @@ def _comparable(settings: Settings, instances: list[Instance]) -> dict[str, Any]
     return {
         **lineup,
         "seed": settings.seed,
+        "samples": settings.samples,
         "dataset": dataset_hash(instances),
         "instances": len(instances),
         "engine": dict(settings.engine or {}),
@@ -210,10 +238,10 @@ def _begin(store: Store, settings: Settings, instances: list[Instance], describe
     if settings.resume and store.runs():
         before = store.resolve(settings.resume)
         run: str = before["run"]
-        check_same(run, before["manifest"], described, asdict(Lineup()))
+        check_same(run, before["manifest"], described, asdict(Lineup()) | {"samples": 1})
         store.drop_failed(run)
         store.set_status(run, "running")
         return run
-    run = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+    run = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
     store.begin_run(run, "run", described["settings"]["dataset"], instances, described)
     return run

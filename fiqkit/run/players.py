@@ -20,7 +20,7 @@ from fiqkit.models.cards.cards import Card, find_card
 from fiqkit.models.cards.memory import Plan, plan
 from fiqkit.models.checks.determinism import flip_rate
 from fiqkit.models.checks.startup import startup_probe
-from fiqkit.models.engine import Engine, Request, Sampling
+from fiqkit.models.engine import Engine, EngineError, Request, Sampling
 from fiqkit.models.opening import off_loop
 from fiqkit.records import Instance
 from fiqkit.roles.interfaces import Grader, Judge, Simulator
@@ -70,6 +70,9 @@ class Cast:
     """Opens the models of a line-up and hands out its agents and roles: `open` first, `close` when done.
 
     Models with equal weights are opened once, so that an agent and a grader on one model share its memory.
+
+    Attributes:
+        left_out: agents that cannot run, by name, and why.
     """
 
     lineup: Lineup
@@ -77,6 +80,7 @@ class Cast:
     cards: Path | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     cache: Path | None = None
+    left_out: dict[str, str] = field(default_factory=dict)
     _engines: dict[tuple[str, str, str], Engine] = field(default_factory=dict)
 
     def members(self) -> dict[str, list[Card]]:
@@ -96,6 +100,29 @@ class Cast:
                     has = ", ".join(card.thinking) or "none"
                     raise UserError(f"{card.name}: has no thinking mode {thinking!r}; it has {has}")
         return found
+
+    def check_names(self) -> None:
+        """Refuse two agents of one name: their episodes could not be told apart.
+
+        Raises:
+            UserError: names them and the way out.
+        """
+        first: dict[str, str] = {}
+        for asked in self.lineup.agent:
+            for name in self._names_of(asked):
+                if name in first:
+                    both = asked if first[name] == asked else f"{first[name]} and {asked}"
+                    raise UserError(
+                        f"two agents are named {name!r} ({both}); leave one out, or give one another name: NAME={asked}"
+                    )
+                first[name] = asked
+
+    def _names_of(self, asked: str) -> list[str]:
+        """What the agents behind one setting are called."""
+        if asked in POLICIES or own.names_factory(asked):
+            return [asked]
+        name = find_card(asked, self.cards).name
+        return [f"{name}{THINKING}" if on == "on" else name for on in self.lineup.thinking] or [name]
 
     def check_self_grading(self) -> None:
         """Refuse a grader or judge that is a model under test (pitfall: it favours its own answers).
@@ -123,10 +150,12 @@ class Cast:
         return plan(played, self._settings())
 
     def agents(self, instances: Sequence[Instance]) -> list[Agent]:
-        """The agents under test: a reference policy, or a card once for each thinking mode."""
+        """The agents under test: a reference policy, or a card once for each thinking mode; not those `left_out`."""
         return [agent for name in self.lineup.agent for agent in self._agents_of(name, instances)]
 
     def _agents_of(self, name: str, instances: Sequence[Instance]) -> list[Agent]:
+        if self.left_out.keys() & set(self._names_of(name)):
+            return []
         if name in POLICIES:
             return [ReferenceAgent(name, instances, self.seed)]
         if own.names_factory(name):
@@ -136,27 +165,52 @@ class Cast:
         card = find_card(name, self.cards)
         engine = self._engines[_weights_of(card)]
         sampling = Sampling(max_tokens=self.lineup.max_tokens, temperature=self.lineup.temperature)
-        if not self.lineup.thinking:
-            return [EngineAgent(card.name, engine, sampling, None, self.seed)]
+        thinking: list[bool | None] = [on == "on" for on in self.lineup.thinking] or [None]
         return [
-            EngineAgent(f"{card.name}{THINKING}" if on == "on" else card.name, engine, sampling, on == "on", self.seed)
-            for on in self.lineup.thinking
+            EngineAgent(called, engine, sampling, on, self.seed)
+            for called, on in zip(self._names_of(name), thinking, strict=True)
         ]
 
     async def open(self) -> list[str]:
         """Load every model, or ask the server that has it, off the event loop; lines worth showing.
 
+        An agent whose model cannot be opened is `left_out` where there is another one to play.
+
         Raises:
-            UserError: a model that cannot be opened, a server that is not there.
+            UserError: no agent's model can be opened, or not that of a role; a server that is not there.
         """
         lines: list[str] = []
-        for card in (card for cards in self.members().values() for card in cards):
-            key = _weights_of(card)
-            if key not in self._engines:
-                engine = await off_loop(partial(open_engine, card, cards=self.cards, **self._settings()), _dispose)
-                self._engines[key] = CachedEngine(engine, self.cache) if self.cache else engine
-                lines += await self._engines[key].ready()
+        for asked in self.lineup.agent:
+            if (name := card_of(asked)) is None:
+                continue
+            try:
+                lines += await self._open(find_card(name, self.cards))
+            except (UserError, EngineError) as error:
+                self._leave_out(self._names_of(asked), error)
+        for role in _KINDS:
+            for card in self.members()[role]:
+                lines += await self._open(card)
         return lines
+
+    async def _open(self, card: Card) -> list[str]:
+        key = _weights_of(card)
+        if key in self._engines:
+            return []
+        engine = await off_loop(partial(open_engine, card, cards=self.cards, **self._settings()), _dispose)
+        engine = CachedEngine(engine, self.cache) if self.cache else engine
+        try:
+            lines = await engine.ready()
+        except BaseException:
+            await engine.close()
+            raise
+        self._engines[key] = engine
+        return list(lines)
+
+    def _leave_out(self, names: Sequence[str], error: UserError | EngineError) -> None:
+        """Go on without some agents, unless there is no other."""
+        self.left_out |= dict.fromkeys(names, str(error))
+        if not any(name not in self.left_out for asked in self.lineup.agent for name in self._names_of(asked)):
+            raise error
 
     def simulator(self) -> Simulator:
         """Who plays the user."""
@@ -181,23 +235,24 @@ class Cast:
     async def probe(self, agents: Sequence[Agent]) -> dict[str, Any]:
         """Try each model once before the first episode, in the thinking modes that it will be asked for.
 
+        An agent whose model fails is `left_out` where there is another one to play.
+
         Raises:
-            UserError: a model that cannot complete, or cannot keep to the actions' schema.
+            UserError: no agent's model, or not that of a role, can complete and keep to the actions' schema.
         """
-        modes: dict[int, tuple[Engine, list[bool | None]]] = {
-            id(engine): (engine, []) for engine in self._engines.values()
-        }
-        for agent in agents:
-            if isinstance(agent, EngineAgent):
-                modes[id(agent.engine)][1].append(agent.thinking)
-        return {
-            engine.name: await startup_probe(
-                uncached(engine),
-                tuple(wanted) or (None,),
-                ("schema",) if engine.can.structured and True not in wanted else (),
-            )
-            for engine, wanted in modes.values()
-        }
+        in_roles = {_weights_of(card) for role, cards in self.members().items() if role != "agent" for card in cards}
+        found = {}
+        for key, engine in self._engines.items():
+            asking = [agent for agent in agents if getattr(agent, "engine", None) is engine]
+            wanted = [agent.thinking for agent in asking if isinstance(agent, EngineAgent)]
+            constraints = ("schema",) if engine.can.structured and True not in wanted else ()
+            try:
+                found[engine.name] = await startup_probe(uncached(engine), tuple(wanted) or (None,), constraints)
+            except (UserError, EngineError) as error:
+                if key in in_roles:
+                    raise
+                self._leave_out([agent.name for agent in asking], error)
+        return found
 
     async def flip_rates(self, agents: Sequence[Agent], instances: Sequence[Instance]) -> dict[str, Any]:
         """How often each agent's engine gives two answers to one request, on the bare questions of some instances."""
@@ -230,19 +285,24 @@ class Cast:
         One more than the engine works on at once keeps it busy while an episode is between two turns; a single-sequence
         engine gets one at a time, which is what makes it repeatable.
         """
-        if self.lineup.in_flight:
-            return self.lineup.in_flight
-        engine = getattr(agent, "engine", None)
-        if engine is None:
-            return _REFERENCE_IN_FLIGHT
-        parallel: int = engine.can.parallel
-        return parallel if parallel == 1 else parallel + max(1, parallel // 4)
+        return self.lineup.in_flight or _enough_for(getattr(agent, "engine", None))
+
+    def verdicts_in_flight(self) -> int:
+        """How many recorded episodes to have in flight while grader and judge give verdicts on them."""
+        return max(_enough_for(self._played(role)[1]) for role in ("grader", "judge"))
 
     async def close(self) -> None:
         """Free every model."""
         for engine in self._engines.values():
             await engine.close()
         self._engines.clear()
+
+
+def _enough_for(engine: Engine | None) -> int:
+    if engine is None:
+        return _REFERENCE_IN_FLIGHT
+    parallel = engine.can.parallel
+    return parallel if parallel == 1 else parallel + max(1, parallel // 4)
 
 
 def _weights_of(card: Card) -> tuple[str, str, str]:

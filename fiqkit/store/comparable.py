@@ -24,7 +24,9 @@ def check_same(run: str, before: Mapping[str, Any], now: Mapping[str, Any], defa
     """
     then = {**defaults, **before["settings"]}
     pairs = {f"setting {key}": (then.get(key), value) for key, value in now["settings"].items()}
-    pairs |= {key: (before.get(key), now.get(key)) for key in (*_DESCRIBED, "agents")}
+    pairs |= {key: (before.get(key), now.get(key)) for key in _DESCRIBED}
+    there, here = _agents(before), _agents(now)
+    pairs |= {f"agent {name}": (there[name], agent) for name, agent in here.items() if name in there}
     for name, one, other in _differences(pairs):
         raise UserError(
             f"run {run} cannot be resumed: its {name} was {_short(one)} and is now {_short(other)}; "
@@ -49,13 +51,18 @@ def check_parts(manifests: Mapping[str, Mapping[str, Any]]) -> None:
             raise UserError(f"runs {first} and {run} differ in {name!r}; they are not parts of one run")
     known: dict[str, tuple[str, Any]] = {}
     for run, manifest in manifests.items():
-        for agent in manifest.get("agents", ()):
-            there, described = known.setdefault(agent["name"], (run, agent))
-            for _ in _differences({"agent": (described, agent)}):
+        for name, agent in _agents(manifest).items():
+            there, described = known.setdefault(name, (run, agent))
+            for _ in _differences({name: (described, agent)}):
                 raise UserError(
-                    f"runs {there} and {run} each have an agent {agent['name']!r}, and the two are not the same; they "
+                    f"runs {there} and {run} each have an agent {name!r}, and the two are not the same; they "
                     "are not parts of one run"
                 )
+
+
+def _agents(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The agents of a manifest by name, but for those whose model could not run: it was never asked what it is."""
+    return {agent["name"]: agent for agent in manifest.get("agents", ()) if "left_out" not in agent}
 
 
 def _differences(pairs: Mapping[str, tuple[Any, Any]]) -> Iterator[tuple[str, Any, Any]]:

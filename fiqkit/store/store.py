@@ -170,9 +170,28 @@ class Store:
         rows = self.conn.execute("SELECT DISTINCT model FROM episodes WHERE run=? ORDER BY model", (run,))
         return [row[0] for row in rows]
 
-    def count(self, run: str) -> int:
-        """How many episodes of a run there are."""
-        count: int = self.conn.execute("SELECT count(*) FROM episodes WHERE run=?", (run,)).fetchone()[0]
+    def count(self, run: str, ending: Ending | None = None) -> int:
+        """How many episodes of a run there are, all or those of one ending."""
+        count: int = self.conn.execute(
+            "SELECT count(*) FROM episodes WHERE run=? AND ending=coalesce(?, ending)", (run, ending)
+        ).fetchone()[0]
+        return count
+
+    def fault(self, run: str) -> str | None:
+        """The last line of the first error that an episode of a run ended in."""
+        row = self.conn.execute(
+            f"SELECT error FROM episodes WHERE run=? AND ending IN ({_FAILED}) ORDER BY episode LIMIT 1", (run,)
+        ).fetchone()
+        return row[0].strip().splitlines()[-1] if row and row[0] else None
+
+    def unscored(self, run: str, grader: str, judge: str) -> int:
+        """How many verdicts of a run's grader and judge are `unscored`."""
+        count: int = self.conn.execute(
+            "SELECT count(*) FROM verdicts JOIN episodes USING (episode) WHERE run=? AND "
+            "(kind='answer' AND given_by=? AND outcome='unscored' OR kind='question' AND given_by=? "
+            "AND central='unscored')",
+            (run, grader, judge),
+        ).fetchone()[0]
         return count
 
     def drop_failed(self, run: str) -> int:
@@ -204,6 +223,43 @@ class Store:
         for row in self.db.query(f"SELECT * FROM episodes WHERE {wanted} ORDER BY episode", (run, instance_id)):
             found = turns.execute("SELECT * FROM turns WHERE episode=? ORDER BY turn", (row["episode"],))
             yield row["episode"], read_episode(row, tuple(read_turn(values) for values in found))
+
+    def episode(self, number: int) -> Episode:
+        """One episode with its turns."""
+        [row] = self.db.query("SELECT * FROM episodes WHERE episode=?", (number,))
+        found = self.conn.execute("SELECT * FROM turns WHERE episode=? ORDER BY turn", (number,))
+        return read_episode(row, tuple(read_turn(values) for values in found))
+
+    def instance(self, instance_id: str, item: str) -> Instance:
+        """The instance behind an item."""
+        row = self.conn.execute(
+            "SELECT record FROM instances WHERE instance_id=? AND item=?", (instance_id, item)
+        ).fetchone()
+        return parse_instance(json.loads(row[0]), f"{self.path}:{instance_id}")
+
+    def to_grade(self, run: str, grader: str | None = None) -> list[int]:
+        """Numbers of the episodes with a committed answer; with a grader, of those that it has no verdict on.
+
+        An `unscored` one is none: it is to be tried again.
+        """
+        rows = self.conn.execute(
+            "SELECT episode FROM episodes e WHERE run=? AND ending=? AND NOT EXISTS (SELECT 1 FROM verdicts v "
+            "WHERE v.episode=e.episode AND v.kind='answer' AND v.given_by=? AND v.outcome IS NOT 'unscored')",
+            (run, Ending.ANSWERED, grader),
+        )
+        return [number for (number,) in rows]
+
+    def to_judge(self, run: str, judge: str | None = None) -> list[int]:
+        """Numbers of the episodes with a question that reached the user; with a judge, of those that have one which it
+        has not judged, or only as `unscored`."""
+        rows = self.conn.execute(
+            "SELECT DISTINCT t.episode FROM turns t JOIN episodes e USING (episode) WHERE run=? "
+            f"AND ending NOT IN ({_FAILED}) AND action='interact' AND refused IS NULL AND NOT EXISTS (SELECT 1 "
+            "FROM verdicts v WHERE v.episode=t.episode AND v.kind='question' AND v.turn=t.turn AND v.given_by=? "
+            "AND v.central<>'unscored')",
+            (run, judge),
+        )
+        return [number for (number,) in rows]
 
     def verdicts(self, episode: int) -> list[dict[str, Any]]:
         """The verdicts on one episode, the questions' first."""

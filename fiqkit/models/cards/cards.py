@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -127,8 +128,13 @@ def all_cards(path: Path | None = None) -> dict[str, Card]:
     return {**_bundled(), **(read_cards(own) if own else {})}
 
 
+_NAMED = re.compile(r"([\w.+-]+)=(.+)")
+
+
 def find_card(name: str, path: Path | None = None) -> Card:
     """The card of that name, or one made up for a path of weights or the URL of a server.
+
+    `NAME=CARD`, `NAME=PATH` and `NAME=URL` give it another name.
 
     Raises:
         UserError: neither a card nor a path nor a URL.
@@ -136,6 +142,8 @@ def find_card(name: str, path: Path | None = None) -> Card:
     cards = all_cards(path)
     if name in cards:
         return cards[name]
+    if named := _NAMED.fullmatch(name):
+        return replace(find_card(named[2], path), name=named[1])
     if name.startswith(("http://", "https://")):
         url, _, model = name.partition("#")
         return Card(name=model or url, engine="openai", weights=url, model=model, context=32768, source=url)
