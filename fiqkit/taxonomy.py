@@ -127,6 +127,10 @@ MODE_ORDER: tuple[str, ...] = (
     "oracle-retrieval",
     "enumerate",
     "category-aware",
+    "category-aware-no-precheck",
+    "category-aware-no-template",
+    "category-aware-no-gate",
+    "generic-structured",
 )
 
 

@@ -11,12 +11,13 @@ from fiqkit.agent.modes import Mode
 from fiqkit.errors import UserError
 from fiqkit.records import Instance, Passage
 from fiqkit.roles.interfaces import Simulator
+from fiqkit.taxonomy import RETRIEVALS
 
 Search = Callable[[str, str], Awaitable[list[str]]]  # (query, language) → texts of the hits, best first
 
 # What a search returns: hits of the index; the instance's own passage whatever the query, as in the paper; that passage
 # and the evidence spans; or the intended span alone, the leak of the release's training environment, kept as a control.
-INDEX, OWN, OWN_AND_SPANS, INTENDED_SPAN = RETRIEVALS = ("index", "own", "own+spans", "intended-span")
+INDEX, OWN, OWN_AND_SPANS, INTENDED_SPAN = RETRIEVALS
 CONFIDENCES = ("action", "post-hoc")  # part of the answer, or asked for in a call of its own as the release did
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from fiqkit.agent.modes import PRIMARY
-from fiqkit.agent.world import CONFIDENCES, RETRIEVALS
+from fiqkit.agent.world import CONFIDENCES
 from fiqkit.errors import UserError
-from fiqkit.taxonomy import LANGUAGES
+from fiqkit.taxonomy import LANGUAGES, RETRIEVALS
 
 FOLDER = Path(__file__).parent / "lineups"
 
