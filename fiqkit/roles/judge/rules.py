@@ -18,7 +18,7 @@ from typing import Any
 from fiqkit.records import Judgement
 from fiqkit.roles.language.lexicon import ANY, TEMPORAL, Mark
 from fiqkit.roles.language.phrasing import cue
-from fiqkit.roles.language.question import Question
+from fiqkit.roles.language.question import Question, focus
 from fiqkit.taxonomy import CATEGORIES
 
 GENERIC, NONE = "generic", "none"
@@ -27,13 +27,12 @@ METRIC, ENTITY, VINTAGE, RECOGNITION = "metric_definition", "entity_scope", "fil
 # Of a question that combines categories and offers a choice in none, the rarer qualifier is the point: periods are
 # named in passing, recognition never is. A document named as the source is a weaker sign than a restated figure.
 _RAREST_FIRST = (RECOGNITION, METRIC, ENTITY, VINTAGE, TEMPORAL)
-_ECHOES = ("measure", "unit")  # dimensions that a question often only repeats from the user's own
+_MEASURES = ("measure", "unit")
+_ECHOES = (*_MEASURES, "breadth")  # dimensions that a question often only repeats from the user's own
 _VERSIONS = ("first", "restated", "preliminary")
+_REPORTS = {"年报", "annual"}  # a kind of report where another version stands beside it, else a period
 
-_COMPANY = re.compile(
-    r"(?<![a-z])(?:inc|corp(?:oration)?|co|company|plc|ltd|group|holdings)(?![a-z])"
-    r"|公司|集团|指(?:的是)?\"?[一-鿿]{3}"
-)
+_COMPANY = re.compile(r"(?<![a-z])(?:inc|corp(?:oration)?|co|plc|ltd|group|holdings)(?![a-z])|公司|集团")
 
 
 class RulesJudge:
@@ -56,14 +55,14 @@ def classify_question(text: str) -> Judgement:
     Returns:
         central is a category, "generic" (asks to clarify, names no category) or "none" (outside the five).
     """
-    asked = Question.of(text, examples=True)
-    judged = _raised(asked)
-    return replace(judged, named=_named(asked, judged.touched or ()))
+    whole = Question.of(text, examples=True)
+    judged = _raised(Question.of(focus(text), examples=True))
+    return replace(judged, named=_named(whole, judged.touched or ()))
 
 
 def _named(asked: Question, touched: tuple[str, ...]) -> tuple[str, ...]:
     """The categories of every wording; a name that the lexicon does not know is a company's or a part's."""
-    found = {mark.category for mark in asked.marks} | set(touched)
+    found = {mark.category for mark in asked.marks if mark.dimension != "breadth"} | set(touched)
     if asked.years or asked.base_years:
         found.add(TEMPORAL)
     if asked.names:
@@ -72,15 +71,19 @@ def _named(asked: Question, touched: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _raised(asked: Question) -> Judgement:
-    aside = cue("retrieval").search(asked.text)
-    if aside:
-        return Judgement((), NONE, f"about fetching data: {aside.group()!r}")
+    for kind, about in (("retrieval", "fetching data"), ("off_topic", "something else")):
+        aside = cue(kind).search(asked.text)
+        if aside:
+            return Judgement((), NONE, f"about {about}: {aside.group()!r}")
     evidence = _qualifiers(asked)
     measure = _measure_at_issue(asked, alone=not evidence)
     if measure:
         evidence.setdefault(METRIC, measure)
-    if not evidence and _confirms_company(asked):
-        evidence[ENTITY] = "a company to confirm"
+    if not evidence and (named := _name_at_issue(asked)):
+        evidence[ENTITY] = named
+    beside = cue("elsewhere").search(asked.text)
+    if not evidence and not beside and (verb := cue("inclusion").search(asked.text)):
+        evidence[ENTITY if asked.names else METRIC] = repr(verb.group())
     touched = tuple(name for name in CATEGORIES if name in evidence)
     if not touched:
         return _untouched(asked)
@@ -96,7 +99,15 @@ def _qualifiers(asked: Question) -> dict[str, str]:
         echo = mark.dimension in _ECHOES or (shown and mark.dimension == "comparison")
         if not echo:
             evidence[mark.category] = repr(asked.text[mark.start : mark.end])
+    periods = {asked.text[mark.start : mark.end] for mark in asked.marks if mark.category == TEMPORAL}
+    in_passing = periods <= _REPORTS and not asked.years and _names_version(asked)
+    if in_passing or (len(evidence) > 1 and cue("points_back").search(asked.text)):
+        evidence.pop(TEMPORAL, None)  # a report beside a version, or "the earlier one" of what was said before
     return evidence
+
+
+def _names_version(asked: Question) -> bool:
+    return any(mark.dimension == "version" and mark.value in _VERSIONS for mark in asked.marks)
 
 
 def _measure_at_issue(asked: Question, alone: bool) -> str | None:
@@ -104,7 +115,7 @@ def _measure_at_issue(asked: Question, alone: bool) -> str | None:
 
     That is a choice between measures, a measure given as the meaning of another word, or one that is all there is.
     """
-    named = [mark for mark in asked.marks if mark.dimension in _ECHOES and mark.value != "rate"]
+    named = [mark for mark in asked.marks if mark.dimension in _MEASURES and mark.value != "rate"]
     values = {mark.value for mark in named}
     words = " / ".join(repr(asked.text[mark.start : mark.end]) for mark in named)
     if len(values) > 1 or values & {ANY, "money", "volume"}:
@@ -127,20 +138,30 @@ def _explains(asked: Question, first: Mark) -> bool:
 
 
 def _is_echo(asked: Question, values: set[str]) -> bool:
-    """Net income and revenue are what questions ask for; on their own they repeat it unless a growth is meant."""
-    echo = values <= {"net_income", "revenue"} and "growth" not in asked.text
+    """Net income and revenue are what questions ask for; on their own they repeat it unless a growth is meant.
+
+    So does operating income with a company's name.
+    """
+    usual = {"net_income", "revenue", "operating_income"} if asked.names else {"net_income", "revenue"}
+    echo = values <= usual and "growth" not in asked.text
     return echo and cue("meaning").search(asked.text) is None
 
 
-def _confirms_company(asked: Question) -> bool:
-    beside = cue("elsewhere").search(asked.text) or any(mark.dimension in _ECHOES for mark in asked.marks)
-    return not beside and asked.confirms_a_name and _COMPANY.search(asked.text) is not None
+def _name_at_issue(asked: Question) -> str | None:
+    """The words that ask for a name to be confirmed, a company's or a part's ("Azure only", "is this Acme, Inc.?")."""
+    if cue("elsewhere").search(asked.text) or not (asked.names or _COMPANY.search(asked.text)):
+        return None
+    only = cue("only").search(asked.text) if asked.names else None
+    if only:
+        return f"a name {only.group()!r}"
+    measured = any(mark.dimension in _MEASURES for mark in asked.marks)
+    return "a name to confirm" if asked.confirms_a_name and not measured and not asked.is_open else None
 
 
 def _untouched(asked: Question) -> Judgement:
     beside = cue("elsewhere").search(asked.text)
     clear = cue("clarify").search(asked.text)
-    if asked.is_open or (clear and not beside):
+    if (asked.is_open or clear) and not beside:
         return Judgement((), GENERIC, "asks for clarity, names no category")
     return Judgement((), NONE, f"about {beside.group()!r}" if beside else "names no category")
 
@@ -151,6 +172,6 @@ def _central(asked: Question, touched: tuple[str, ...]) -> tuple[str, str]:
     offered = asked.alternatives() or {mark.category for mark in asked.marks if mark.negated}
     if len(offered & set(touched)) == 1:
         return (offered & set(touched)).pop(), "offers a choice in it"
-    if any(mark.dimension == "version" and mark.value in _VERSIONS for mark in asked.marks):
+    if _names_version(asked):
         return VINTAGE, "the rarest qualifier"
     return next(name for name in _RAREST_FIRST if name in touched), "the rarest qualifier"

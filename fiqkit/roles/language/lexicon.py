@@ -1,8 +1,9 @@
 """The words that name a reading, found in text by the table of `lexicon.toml`; the simulator and the judge share it.
 
-A mark says "this wording puts `dimension` at `value`", for example "trailing twelve months" puts `span` at `ttm`.
+A mark says "this wording puts `dimension` at `value`": "trailing twelve months" puts `span` at `ttm`.
 Values of one dimension exclude one another, which lets the simulator say that a question contradicts a reading; each
-dimension belongs to one ambiguity category, which lets the judge say what a question is about.
+dimension belongs to one ambiguity category, which lets the judge say what a question is about. A dimension
+may be whether a component is in the figure (minority interests): its wordings follow from the component's names.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ _REPLY_FORM = re.compile(
     r"|[(]?请?(?:回答|回复)?[: ]*[\"']?是[\"']? ?[/或、] ?[\"']?否[\"']?"
     r"(?: ?[/或、] ?[\"']?我?不(?:知道|确定|清楚)[\"']?)?[)。]?"
 )
+_A_NOT_A = re.compile(r"([一-鿿]{1,2})不\1")  # 要不要, 需不需要: asks whether, rules nothing out
 _LONGEST = 2_000  # characters of a text that are read; a clarifying question is a sentence or two
 
 
@@ -48,6 +50,8 @@ class Mark:
 def fold(text: str) -> str:
     """Text as the lexicon reads it: NFKC, lower case, plain quotes and hyphens, one kind of space, no "(yes/no)"."""
     plain = unicodedata.normalize("NFKC", text[:_LONGEST])[:_LONGEST].translate(_PLAIN).lower()
+    plain = re.sub(r"(?<![a-z])series ([a-z0-9])(?![a-z0-9])", r"series-\1", plain)  # a name, as one word
+    plain = _A_NOT_A.sub(r"\1", plain)
     return _REPLY_FORM.sub(" ", re.sub(r"\s+", " ", plain)).strip()
 
 
@@ -56,21 +60,31 @@ def find_marks(text: str) -> list[Mark]:
     found: dict[str, list[Mark]] = {}
     for script, rows in _patterns().items():
         if _SCRIPTS[script].search(text):
-            for dimension, value, pattern in rows:
+            for dimension, value, pattern, name in rows:
+                if name and not name.search(text):
+                    continue
                 for match in pattern.finditer(text):
                     found.setdefault(dimension, []).append(Mark(dimension, value, *match.span()))
     kept = [mark for marks in found.values() for mark in _longest(marks)]
     void = [mark for mark in kept if mark.value == BOTH]
     kept = [mark for mark in kept if mark in void or not any(v.start <= mark.start < v.end for v in void)]
-    kept = [mark for mark in kept if not (mark.value == ANY and any(_within(mark, other) for other in kept))]
+    kept = [mark for mark in kept if not any(_within(mark, other) for other in kept)]
     return _negate(text, sorted(kept, key=lambda mark: (mark.start, mark.end)))
 
 
 def negations(text: str, marks: Sequence[Mark]) -> list[tuple[int, int]]:
-    """Stretches of a folded text that it rules out ("rather than …", "而非…"); a cue inside a mark is part of it."""
+    """Stretches of a folded text that it rules out ("rather than …", "… left out"). A cue in a mark is part of it."""
+
+    def is_part(found: re.Match[str]) -> bool:
+        return any(mark.start <= found.start() and found.end() <= mark.end for mark in marks)
+
     stretches = []
+    for found in cue("ruled_out").finditer(text):
+        if not is_part(found):
+            start = max((m.end() for m in cue("subject").finditer(text, 0, found.start())), default=0)
+            stretches.append((start, found.start()))
     for found in cue("negation").finditer(text):
-        if any(mark.start <= found.start() and found.end() <= mark.end for mark in marks):
+        if is_part(found):
             continue
         stop = cue("negation_end").search(text, found.end())
         stretches.append((found.end(), stop.start() if stop else len(text)))
@@ -83,20 +97,49 @@ def categories() -> dict[str, str]:
     return {dimension: rows["category"] for dimension, rows in table("lexicon").items()}
 
 
+@cache
+def components() -> dict[str, tuple[str, str]]:
+    """Dimension → (its value with the component, without it), of those that are about a component of the figure."""
+    parts = {name: rows["component"] for name, rows in table("lexicon").items() if "component" in rows}
+    return {name: (part["within"], part["without"]) for name, part in parts.items()}
+
+
 _SCRIPTS = {"en": re.compile("[a-z]"), "zh": re.compile("[一-鿿]")}
 
 
+_Row = tuple[str, str, re.Pattern[str], re.Pattern[str] | None]
+
+
 @cache
-def _patterns() -> dict[str, list[tuple[str, str, re.Pattern[str]]]]:
-    """(dimension, value, pattern) by script, so that a text in one need not be searched for the other."""
-    return {
-        "en": [
-            (d, value, compiled(row, [])) for d, rows in table("lexicon").items() for value, row in rows["en"].items()
-        ],
-        "zh": [
-            (d, value, compiled([], row)) for d, rows in table("lexicon").items() for value, row in rows["zh"].items()
-        ],
-    }
+def _patterns() -> dict[str, list[_Row]]:
+    """(dimension, value, pattern, what must stand in the text for it to be tried) by script of the text."""
+    return {script: list(_rows(script)) for script in _SCRIPTS}
+
+
+def _rows(script: str) -> Iterator[_Row]:
+    def whole(wordings: list[str]) -> re.Pattern[str]:
+        return compiled(wordings, []) if script == "en" else compiled([], wordings)
+
+    for dimension, rows in table("lexicon").items():
+        frame = rows.get("frame", {}).get(script, "%s")
+        for value, wordings in rows[script].items():
+            yield dimension, value, whole([frame.replace("%s", said) for said in wordings]), None
+        if "component" in rows:
+            names = rows["component"][script]
+            yield dimension, ANY, whole(names), None
+            for cues in ("within", "without"):
+                yield dimension, rows["component"][cues], whole(_with_verbs(names, cues, script)), whole(names)
+
+
+def _with_verbs(names: list[str], cues: str, script: str) -> list[str]:
+    """A component's names with what keeps it in or leaves it out before or after them ("net of …", "… included")."""
+    verbs = table("phrasing")[cues][script]
+    before, after, between, name = (
+        "|".join(said) for said in (verbs["before"], verbs["after"], table("phrasing")["component"][script], names)
+    )
+    space = " " if script == "en" else ""
+    gap = rf"(?:{space}(?:{between})){{0,6}}{space}"
+    return [f"(?:{before}){gap}(?:{name})", f"(?:{name}){gap}(?:{after})"]
 
 
 def _longest(marks: list[Mark]) -> Iterator[Mark]:
@@ -108,11 +151,14 @@ def _longest(marks: list[Mark]) -> Iterator[Mark]:
 
 
 def _within(mark: Mark, other: Mark) -> bool:
-    """Whether a value of another dimension holds the mark's words, so that they have no meaning of their own there:
-    "over time" in "recognized over time" is no period."""
-    return (
-        other.value != ANY and mark.dimension != other.dimension and other.start <= mark.start and mark.end <= other.end
-    )
+    """Whether the mark's words have no meaning of their own, because a wording of another dimension holds them.
+
+    "over time" in "recognized over time" is no period, nor is a component's name ("preferred dividends") a measure.
+    """
+    if other.value == ANY or mark.dimension == other.dimension or not other.start <= mark.start < mark.end <= other.end:
+        return False
+    named = mark.dimension in ("measure", "share_class") and mark.end - mark.start < other.end - other.start
+    return mark.value == ANY or (named and other.dimension in components())
 
 
 def _negate(text: str, marks: list[Mark]) -> list[Mark]:

@@ -8,10 +8,11 @@ from functools import lru_cache
 from itertools import pairwise
 
 from fiqkit.roles.language import lexicon
-from fiqkit.roles.language.lexicon import ANY, Mark
+from fiqkit.roles.language.lexicon import ANY, BOTH, Mark
 from fiqkit.roles.language.phrasing import cue
 from fiqkit.roles.language.words import content_words
 from fiqkit.values import Period, find_years, split_comparison
+from fiqkit.values.sentences import sentence_ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class Question:
         years, base_years: the years reported on and those compared against, each with whether it is ruled out.
         words: names and other words that the lexicon does not know, likewise.
         names: those of the words that are written as a name is (Latin ones by their capital or "'s"), folded.
+        stretches: where the text rules out what it names, as [start, end).
     """
 
     text: str
@@ -32,6 +34,7 @@ class Question:
     base_years: tuple[tuple[Period, bool], ...]
     words: tuple[tuple[str, bool], ...]
     names: frozenset[str]
+    stretches: tuple[tuple[int, int], ...]
 
     @classmethod
     @lru_cache(maxsize=4096)  # simulator and judge read the same question
@@ -44,7 +47,7 @@ class Question:
         found = find_years(text)
         stretches = lexicon.negations(text, marks)
         understood = [(item.start, item.end) for item in marks] + [year.span for year in found]
-        understood += [match.span() for match in cue("negation").finditer(text)]
+        understood += [match.span() for name in ("negation", "ruled_out") for match in cue(name).finditer(text)]
 
         def negated(start: int) -> bool:
             return any(begin <= start < end for begin, end in stretches)
@@ -58,6 +61,7 @@ class Question:
             base_years=tuple((year, False) for year in base),
             words=tuple((word.text, negated(word.start)) for word in words),
             names=frozenset(word.text for word in words if _is_name(word.text, question)),
+            stretches=tuple(stretches),
         )
 
     @property
@@ -67,8 +71,15 @@ class Question:
 
     @property
     def is_open(self) -> bool:
-        """Asks which or what, so that yes and no would say nothing."""
-        return cue("open").search(self.text) is not None
+        """Asks which or what, so that yes and no would say nothing ("regardless of when" asks nothing)."""
+        void = [mark for mark in self.marks if mark.value == BOTH]
+        asks = cue("open").finditer(self.text)
+        return any(not any(mark.start < found.end() <= mark.end for mark in void) for found in asks)
+
+    @property
+    def is_about_facts(self) -> bool:
+        """Asks what happened or what the figure is, not what the user meant."""
+        return any(cue(name).search(self.text) for name in ("off_topic", "fact"))
 
     @property
     def requests_action(self) -> bool:
@@ -77,8 +88,28 @@ class Question:
 
     @property
     def offers_alternatives(self) -> bool:
-        """Leaves a choice between values that exclude one another ("GAAP or non-GAAP", "2022 or 2023", 还是)."""
-        return "还是" in self.text or bool(self.alternatives())
+        """Leaves a choice ("GAAP or non-GAAP", "2022 or 2023", 还是): yes would not say which.
+
+        An "or" inside a wording of the lexicon or in what the question rules out leaves none, nor does "or not".
+        """
+        settled = [*self.stretches, *((mark.start, mark.end) for mark in self.marks)]
+        open_ones = (
+            choice
+            for choice in cue("either").finditer(self.text)
+            if not any(start <= choice.start() < end for start, end in settled)
+            and not cue("or_not").match(self.text, choice.start())
+        )
+        return next(open_ones, None) is not None or bool(self.alternatives())
+
+    @property
+    def denies(self) -> bool:
+        """Whether all it says is what is not meant ("you don't want a segment, do you?"): yes may agree or contradict.
+
+        A question that asks for the statement to be confirmed ("…, correct?") can be answered.
+        """
+        proposes = any(not mark.negated and mark.value != ANY for mark in self.marks)
+        proposes = proposes or any(not negated for _, negated in (*self.years, *self.words))
+        return not proposes and cue("denial").search(self.text) is not None and not cue("tag").search(self.text)
 
     @property
     def confirms_a_name(self) -> bool:
@@ -107,12 +138,27 @@ class Question:
         return any(match.group().strip() not in known for match in cue("value").finditer(self.text))
 
 
+def focus(question: str) -> str:
+    """The sentences of a question that ask, without what leads up to them ("The company has two segments. Do you …?").
+
+    All of it where no sentence ends in a question mark, or where those that do propose nothing ("…. Is that right?").
+    """
+    bounds = [0, *sentence_ends(question), len(question)]
+    sentences = [question[start:end] for start, end in pairwise(bounds)]
+    asking = "".join(sentence for sentence in sentences if re.search(r"[?？]\s*$", sentence))
+    if not asking or len(asking.strip()) == len(question.strip()):
+        return question
+    asked = Question.of(asking)
+    proposes = asked.years or any(mark.value != ANY for mark in asked.marks) or any(w for w, _ in asked.words)
+    return asking if proposes and not cue("points_back").search(asked.text) else question
+
+
 def _is_name(word: str, question: str) -> bool:
     """Whether a folded word stands in the question with a capital or an "'s"; Chinese shows neither, so any does."""
     if not word.isascii():
         return True
     written = re.search(rf"(?<![A-Za-z0-9]){re.escape(word)}(?P<own>['’]s)?", question, re.IGNORECASE)
-    return written is not None and (written.group()[0].isupper() or written["own"] is not None)
+    return written is not None and (written.group()[:2] != written.group()[:2].lower() or written["own"] is not None)
 
 
 def _same(a: Mark, b: Mark) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from fiqkit.records import Interpretation
@@ -19,6 +19,7 @@ from fiqkit.values import Period, find_years, split_comparison
 _DOMINANT = {
     "adjustment": ("adjusted", "organic", "constant_currency", "comparable", "acquired"),
     "timing": (BOTH,),
+    "span": ("quarter", "half", "ytd", "ttm", "month"),
     "recency": ("latest",),
     "attribution": ("parent",),
     "scope": ("consolidated",),
@@ -101,7 +102,30 @@ def read_interpretation(interpretation: Interpretation, question: str) -> Readin
         values.setdefault("adjustment", frozenset({"adjusted"}))
     if values.get("span") == {"year"}:
         values["calendar"] = values.get("calendar", frozenset()) | _calendars(reading)
-    return Reading(values, reading.excluded, reading.years, reading.base_years, reading.text)
+    excluded = dict(reading.excluded)
+    if "attribution" in values and "scope" not in values:  # what is split among shareholders is consolidated
+        excluded["scope"] = excluded.get("scope", frozenset()) | {"parent_only"}
+    return Reading(values, excluded, reading.years, reading.base_years, reading.text)
+
+
+def complete(intended: Reading, default: Reading) -> Reading:
+    """The intended reading with what follows from how it differs from the default one.
+
+    Readings differ somewhere. Where the default has a component (restricted cash), the intended says nothing of it and
+    nothing else differs, the intended has it not; beside "attributable to the parent", "consolidated" is all owners'.
+    A calendar year beside a fiscal one is no fiscal year, although either may be called both.
+    """
+    values = dict(intended.values)
+    differ = {d for d in values.keys() & default.values.keys() if not values[d] & default.values[d]}
+    for dimension, (within, without) in lexicon.components().items():
+        stated = default.values.get(dimension, frozenset())
+        whole = dimension == "attribution" and values.get("scope") == {"consolidated"}
+        if dimension not in values and (not differ or whole) and stated in ({within}, {without}):
+            values[dimension] = frozenset({without if stated == {within} else within})
+    calendars = [{v for v in ("fiscal", "calendar") if v in reading.text} for reading in (intended, default)]
+    if calendars == [{"calendar"}, {"fiscal"}]:
+        values["calendar"] = frozenset({"calendar"})
+    return replace(intended, values=values)
 
 
 def _calendars(reading: Reading) -> frozenset[str]:
@@ -118,5 +142,7 @@ def _collect(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
 
 
 def _settled(dimension: str, stated: frozenset[str]) -> frozenset[str]:
+    if dimension == "timing" and stated >= {"point", "over"}:
+        return frozenset({BOTH})
     strong = stated & frozenset(_DOMINANT.get(dimension, ()))
     return strong or stated

@@ -15,12 +15,15 @@ from enum import Enum, auto
 from functools import lru_cache
 from typing import Any
 
+from fiqkit.records import Interpretation
 from fiqkit.roles.draws import seed_of
 from fiqkit.roles.interfaces import NO, REPLIES, UNKNOWN, YES, UserView
 from fiqkit.roles.language import lexicon
 from fiqkit.roles.language.lexicon import ANY, Mark
-from fiqkit.roles.language.question import Question
-from fiqkit.roles.language.statement import Reading, read_interpretation, read_text
+from fiqkit.roles.language.question import Question, focus
+from fiqkit.roles.language.quotation import quotes
+from fiqkit.roles.language.statement import Reading, complete, read_interpretation, read_text
+from fiqkit.taxonomy import FIELDS
 from fiqkit.values import Period
 
 # "Consolidated" and "attributable to the parent" are opposed in use though they are two dimensions.
@@ -28,6 +31,15 @@ _LEVEL = {"attribution": "scope"}
 
 
 _CLAUSE_END = re.compile(r"[;；。，]\s*|(?<=[a-z)])\.\s+|(?<=\D),\s+")
+
+
+# Values of a dimension that take a part of the figure, as every region does.
+_PARTIAL = {
+    "scope": {"segment", "parent_only"},
+    "attribution": {"parent", "minority"},
+    "timing": {"point", "over"},
+    "share_class": {"common", "preferred", "class_a", "class_b"},
+}
 
 
 class Part(Enum):
@@ -97,9 +109,20 @@ class FreeFormSimulator:
 
 def reply_to(question: str, view: UserView) -> str:
     """The rules user's reply: yes, no or i_dont_know."""
-    asked = Question.of(question)
+    asking = focus(question)
+    own = (view.context, *_fields(view.intended).values())
+    if any(quotes(text, own) for text in {question, asking}):
+        return YES
+    asked = Question.of(asking)
     knowledge = _knowledge(view)
-    if asked.is_open or asked.offers_alternatives or asked.requests_action or asked.names_value(knowledge.text):
+    if (
+        asked.is_about_facts
+        or asked.denies
+        or asked.is_open
+        or asked.offers_alternatives
+        or asked.requests_action
+        or asked.names_value(knowledge.text)
+    ):
         return UNKNOWN
     parts = set(_parts(asked, knowledge))
     if Part.CONTRADICTED in parts:
@@ -124,13 +147,24 @@ class Knowledge:
     names: frozenset[str]
     text: str
 
+    @property
+    def is_part(self) -> bool:
+        """Whether the intended figure is a part of a larger one, so that "total" does not mean it."""
+        values = self.intended.values
+        return "region" in values or any(values.get(name, frozenset()) & parts for name, parts in _PARTIAL.items())
+
+
+def _fields(reading: Interpretation) -> dict[str, str]:
+    return {name: getattr(reading, name) for name in FIELDS if getattr(reading, name)}
+
 
 @lru_cache(maxsize=4096)
 def _knowledge(view: UserView) -> Knowledge:
-    intended = read_interpretation(view.intended, view.question)
+    default = read_interpretation(view.default, view.question)
+    intended = complete(read_interpretation(view.intended, view.question), default)
     return Knowledge(
         intended=intended,
-        default=read_interpretation(view.default, view.question),
+        default=default,
         context=read_text(view.context),
         names=read_text(view.question).words,
         text=" | ".join((lexicon.fold(view.question), lexicon.fold(view.context), intended.text)),
@@ -139,12 +173,22 @@ def _knowledge(view: UserView) -> Knowledge:
 
 def _parts(asked: Question, known: Knowledge) -> Iterator[Part]:
     against = {_LEVEL.get(dimension, dimension) for dimension, _ in asked.proposed}
+    judged: list[tuple[Mark, Part]] = []
     for mark in asked.marks:
-        if mark.value == ANY or (mark.negated and (mark.dimension, mark.value) in asked.proposed):
+        if mark.value == ANY and mark.dimension not in lexicon.components():
+            continue
+        if mark.dimension == "breadth" and not known.is_part:
+            continue
+        if mark.negated and (mark.dimension, mark.value) in asked.proposed:
             continue  # "a fiscal year other than the latest fiscal year" does not rule fiscal years out
         part = _judge_mark(mark, known)
         foil = mark.negated and _LEVEL.get(mark.dimension, mark.dimension) in against
         if part is not Part.SILENT or not foil:  # "the full year rather than a quarter" proposes the full year
+            judged.append((mark, part))
+    settled = [mark for mark, part in judged if part is not Part.SILENT]
+    for mark, part in judged:
+        # Words that say something in two dimensions are understood when one of them is.
+        if part is not Part.SILENT or not any(m.start <= mark.start and mark.end <= m.end for m in settled):
             yield part
     yield from _judge_years(asked, known)
     yield from _judge_words(asked, known)
