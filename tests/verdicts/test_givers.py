@@ -30,7 +30,7 @@ class Weights(ScriptedEngine):
     """A model that gives one verdict on everything, and tells the hash of its weights, or where its server is."""
 
     def __init__(self, name: str, verdict: str = "other", **described: Any) -> None:
-        reply = json.dumps({"value": "", "verdict": verdict, "also": False})
+        reply = json.dumps({"value": "", "verdict": verdict, "named": []})
         super().__init__(lambda request: reply, name=name)
         self._described = described
 
