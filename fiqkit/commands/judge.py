@@ -18,6 +18,7 @@ from fiqkit.commands.options import FILE, allow_host_option, isolate_option, jso
 @click.option("--show", type=int, default=10, show_default=True, help="Print at most so many wrong items.")
 @click.option("--cards", type=FILE, help="TOML file of your own model cards.")
 @click.option("--allow-self-grading", is_flag=True, help="Let a model judge its own questions.")
+@click.option("--again", is_flag=True, help="Give the verdicts anew that this model gave before.")
 @allow_host_option
 @isolate_option
 @store_option
@@ -29,20 +30,35 @@ def command(
     show: int,
     cards: Path | None,
     allow_self_grading: bool,
+    again: bool,
     store: Path,
     as_json: bool,
 ) -> None:
-    """Judge the clarifying questions of RUNS (all of them by default) beside the verdicts they have."""
+    """Judge the clarifying questions of RUNS (all of them by default) beside the verdicts they have.
+
+    With a model, verdicts are written as they come: after Ctrl-C the same command goes on with what is missing.
+    """
+    from fiqkit.commands.progress import WorkProgress
     from fiqkit.verdicts import opening
 
-    if ruled:
-        from fiqkit.verdicts.ruled import ruled_questions
+    with WorkProgress() as progress:
+        if ruled:
+            from fiqkit.verdicts.ruled import ruled_questions
 
-        result = opening.with_role("judge", judge, cards, lambda role: ruled_questions(ruled, role))
-        print_json(result) if as_json else _print_ruled(result, show)
-        return
-    result = opening.judge_runs(store, runs, judge, cards, allow_self_grading=allow_self_grading)
-    print_json(result) if as_json else _print_agreement(result)
+            result = opening.with_role("judge", judge, cards, lambda role: ruled_questions(ruled, role), progress.watch)
+        else:
+            result = opening.judge_runs(
+                store, runs, judge, cards, again=again, allow_self_grading=allow_self_grading, watch=progress.watch
+            )
+    if as_json:
+        print_json(result)
+    elif ruled:
+        _print_ruled(result, show)
+    else:
+        _print_agreement(result)
+    if not result.get("complete", True):
+        click.echo(f"interrupted; the {result['judged']} verdicts given are kept, the same command goes on", err=True)
+        raise KeyboardInterrupt
 
 
 def _print_ruled(result: Mapping[str, Any], show: int) -> None:

@@ -289,7 +289,8 @@ class Cast:
 
     def verdicts_in_flight(self) -> int:
         """How many recorded episodes to have in flight while grader and judge give verdicts on them."""
-        return max(_enough_for(self._played(role)[1]) for role in ("grader", "judge"))
+        engines = [engine for role in ("grader", "judge") if (engine := self._played(role)[1])]
+        return min(map(_enough_for, engines), default=_REFERENCE_IN_FLIGHT)
 
     async def close(self) -> None:
         """Free every model."""

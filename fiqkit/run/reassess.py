@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 
-from fiqkit.records import Verdict
+from fiqkit.records import Outcome, QuestionVerdict, Verdict
 from fiqkit.roles.assess import Assessor
 from fiqkit.run.work import Lane, Recorder, work_all
 from fiqkit.store.store import Store
@@ -19,27 +20,25 @@ async def reassess(
     in_flight: int,
     on_written: Callable[[int], None] = lambda count: None,
     on_interrupt: Callable[[], None] = lambda: None,
-) -> int:
+    tally: Counter[str] | None = None,
+) -> None:
     """Give the episodes of these numbers the assessor's verdicts, in the place of those that it gave before.
 
     Args:
         in_flight: how many episodes to have in flight.
         on_written: told how many episodes' verdicts were written.
-
-    Returns:
-        How many verdicts were written.
+        tally: counts "verdicts" that were written, and those of them that are "unscored".
 
     Raises:
         Interrupted: Ctrl-C; the verdicts that were given until then are stored.
         UserError: the store can no longer be written.
     """
-    written = 0
 
     def write(batch: list[Given]) -> None:
-        nonlocal written
         verdicts = [pair for given in batch for pair in given]
         store.add_verdicts(verdicts)
-        written += len(verdicts)
+        if tally is not None:
+            tally.update(verdicts=len(verdicts), unscored=sum(_unscored(verdict) for _, verdict in verdicts))
 
     async def begin(number: int) -> Sequence[Verdict]:
         episode = store.episode(number)
@@ -49,4 +48,8 @@ async def reassess(
         return [(number, verdict) for verdict in verdicts]
 
     await work_all([Lane(sorted(numbers), in_flight)], begin, finish, Recorder(write, on_written), on_interrupt)
-    return written
+
+
+def _unscored(verdict: Verdict) -> bool:
+    said = verdict.judgement.central if isinstance(verdict, QuestionVerdict) else verdict.outcome
+    return said == Outcome.UNSCORED

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -11,8 +12,10 @@ from typing import Any, TypeVar
 from fiqkit.errors import UserError
 from fiqkit.run.lineup import Lineup
 from fiqkit.run.players import THINKING, Cast, played_by
+from fiqkit.run.watch import NOBODY, Watch
 from fiqkit.store.store import Store
-from fiqkit.verdicts.again import grader_agreement, judge_agreement, regrade, rejudge
+from fiqkit.verdicts.again import Given, give_verdicts
+from fiqkit.verdicts.agreement import grader_agreement, judge_agreement
 
 Result = TypeVar("Result")
 
@@ -22,30 +25,50 @@ def with_role(
     name: str,
     cards: Path | None,
     work: Callable[[Any], Awaitable[Result]],
-    under_test: Mapping[str, str] = MappingProxyType({}),
+    watch: Watch = NOBODY,
 ) -> Result:
     """Open the grader, judge or simulator `name`, do the work with it, and free its model.
 
-    Args:
-        under_test: the models whose answers it will see, by name and by the hash of their weights.
-
     Raises:
-        UserError: no such role; it is a model under test.
+        UserError: no such role, or its model does not fit in memory.
     """
 
     async def do() -> Result:
-        cast = Cast(Lineup(agent=(), **{role: name}), cards=cards)  # type: ignore[arg-type]
-        try:
-            card = played_by(role, name)[1]
-            _refuse(role, name, under_test, (card, f"{card}{THINKING}"))
-            await cast.open()
-            player = getattr(cast, role)()
-            _refuse(role, name, under_test, cast.hashes())
+        async with _opened(role, name, cards, watch) as (player, _):
             return await work(player)
-        finally:
-            await cast.close()
 
     return asyncio.run(do())
+
+
+@asynccontextmanager
+async def _opened(
+    role: str,
+    name: str,
+    cards: Path | None,
+    watch: Watch,
+    under_test: Mapping[str, str] = MappingProxyType({}),
+) -> AsyncIterator[tuple[Any, int]]:
+    """The player of a role, and how many episodes to have in flight for it.
+
+    Args:
+        under_test: the models whose answers it will see, by name and by the hash of their weights.
+    """
+    cast = Cast(Lineup(agent=(), **{role: name}), cards=cards)  # type: ignore[arg-type]
+    card = played_by(role, name)[1]
+    _refuse(role, name, under_test, (card, f"{card}{THINKING}"))
+    if card:
+        plan = cast.plan()
+        for line in plan.lines():
+            watch.said(line)
+        plan.check()
+    try:
+        for line in await cast.open():
+            watch.said(line)
+        player = getattr(cast, role)()
+        _refuse(role, name, under_test, cast.hashes())
+        yield player, cast.verdicts_in_flight()
+    finally:
+        await cast.close()
 
 
 def grade_runs(
@@ -55,51 +78,77 @@ def grade_runs(
     against: str | None = None,
     cards: Path | None = None,
     *,
+    again: bool = False,
     allow_self_grading: bool = False,
+    watch: Watch = NOBODY,
 ) -> dict[str, Any]:
     """Grade some runs of a store, or all, and hold the verdicts against another grader's.
 
+    Args:
+        again: give also those verdicts anew that this model gave before; rules always do.
+
     Raises:
-        UserError: no such run or grader; the grader is a model under test.
+        UserError: no such run or grader; the grader is a model under test, or does not fit in memory.
     """
 
-    async def work(store: Store, names: Sequence[str], player: Any) -> dict[str, Any]:
-        graded = await regrade(store, names, player)
-        return {"graded": graded, **grader_agreement(store, names, player.name, against)}
+    def agree(store: Store, chosen: Sequence[str], name: str) -> dict[str, Any]:
+        return grader_agreement(store, chosen, name, against)
 
-    return _on_runs(store_file, runs, "grader", grader, cards, work, allow_self_grading)
+    given, found = _on_runs(store_file, runs, "grader", grader, agree, cards, again, allow_self_grading, watch)
+    return {"graded": given.verdicts, **_counts(given), **found}
 
 
 def judge_runs(
-    store_file: Path, runs: Sequence[str], judge: str, cards: Path | None = None, *, allow_self_grading: bool = False
+    store_file: Path,
+    runs: Sequence[str],
+    judge: str,
+    cards: Path | None = None,
+    *,
+    again: bool = False,
+    allow_self_grading: bool = False,
+    watch: Watch = NOBODY,
 ) -> dict[str, Any]:
     """Judge the questions of some runs of a store, or all, and hold the verdicts against the recorded judge's.
 
+    Args:
+        again: give also those verdicts anew that this model gave before; rules always do.
+
     Raises:
-        UserError: no such run or judge; the judge is a model under test.
+        UserError: no such run or judge; the judge is a model under test, or does not fit in memory.
     """
+    given, found = _on_runs(store_file, runs, "judge", judge, judge_agreement, cards, again, allow_self_grading, watch)
+    return {"judged": given.verdicts, **_counts(given), **found}
 
-    async def work(store: Store, names: Sequence[str], player: Any) -> dict[str, Any]:
-        judged = await rejudge(store, names, player)
-        return {"judged": judged, **judge_agreement(store, names, player.name)}
 
-    return _on_runs(store_file, runs, "judge", judge, cards, work, allow_self_grading)
+def _counts(given: Given) -> dict[str, Any]:
+    return {"unscored": given.unscored, "kept": given.kept, "complete": given.complete}
 
 
 def _on_runs(
     store_file: Path,
     runs: Sequence[str],
     role: str,
-    name: str,
+    setting: str,
+    agree: Callable[[Store, Sequence[str], str], dict[str, Any]],
     cards: Path | None,
-    work: Callable[[Store, Sequence[str], Any], Awaitable[Result]],
+    again: bool,
     allow_self_grading: bool,
-) -> Result:
+    watch: Watch,
+) -> tuple[Given, dict[str, Any]]:
+    """Give the verdicts; what came of it, and how they agree with others'."""
     store = Store(store_file, write=True)
     try:
         chosen = [store.resolve(run)["run"] for run in runs] or [run["run"] for run in store.runs()]
         under_test = {} if allow_self_grading else _under_test(store, chosen)
-        return with_role(role, name, cards, lambda player: work(store, chosen, player), under_test)
+        anew = again or played_by(role, setting)[1] is None
+
+        async def give() -> tuple[Given, str]:
+            async with _opened(role, setting, cards, watch, under_test) as (player, in_flight):
+                given = await give_verdicts(store, chosen, role, player, again=anew, in_flight=in_flight, watch=watch)
+                return given, player.name
+
+        given, name = asyncio.run(give())
+        return given, agree(store, chosen, name)
     finally:
         store.close()
 

@@ -17,7 +17,8 @@ from fiqkit.models.cards.cards import find_card
 from fiqkit.models.cards.weights import fingerprint, locate
 from fiqkit.records import AnswerVerdict, Ending, Episode, Grade, Instance, Judgement, Outcome, QuestionVerdict, Turn
 from fiqkit.store.store import Store
-from fiqkit.verdicts.again import grader_agreement, judge_agreement, regrade, rejudge
+from fiqkit.verdicts.again import give_verdicts
+from fiqkit.verdicts.agreement import grader_agreement, judge_agreement
 from fiqkit.verdicts.opening import grade_runs, judge_runs
 from fiqkit.verdicts.ruled import ruled_answers, ruled_questions, ruled_replies
 
@@ -58,7 +59,7 @@ def store(tmp_path: Path, make_instance: Callable[..., Instance]) -> Store:
 
 
 def test_regrading_adds_and_compares(store: Store):
-    assert asyncio.run(regrade(store, ["r"], FirstWord())) == 4
+    assert asyncio.run(give_verdicts(store, ["r"], "grader", FirstWord())).verdicts == 4
     assert {v["given_by"] for v in store.verdicts(1) if v["kind"] == "answer"} == {"recorded", "first-word"}
     found = grader_agreement(store, ["r"], "first-word")
     assert found["against"] == ["recorded"]
@@ -78,13 +79,13 @@ def test_regrading_adds_and_compares(store: Store):
 def test_values_labelled_both_ways(store: Store, make_instance):
     second = Episode("t0", "m", "search", Ending.ANSWERED, answer="intended $5")
     store.write("r", [(second, [AnswerVerdict("recorded", None, False, False)])])
-    asyncio.run(regrade(store, ["r"], FirstWord()))
+    asyncio.run(give_verdicts(store, ["r"], "grader", FirstWord()))
     both = grader_agreement(store, ["r"], "first-word")["both_ways"]
     assert (both["values"], both["n"], both["instances"][0][0]) == (4, 1, "t0")
 
 
 def test_rejudging(store: Store):
-    assert asyncio.run(rejudge(store, ["r"], FirstWord())) == 4
+    assert asyncio.run(give_verdicts(store, ["r"], "judge", FirstWord())).verdicts == 4
     found = judge_agreement(store, ["r"], "first-word")
     assert (found["n"], found["touched_contains_recorded"]) == (4, 0.25)
 

@@ -21,7 +21,8 @@ from fiqkit.roles.judge.llm import LlmJudge
 from fiqkit.roles.simulator.llm import LlmSimulator
 from fiqkit.store.load import find_giver, load_scored, verdict_givers
 from fiqkit.store.store import Store
-from fiqkit.verdicts.again import grader_agreement, regrade
+from fiqkit.verdicts.again import give_verdicts
+from fiqkit.verdicts.agreement import grader_agreement
 
 ANSWERS = ("$46.75B", "$62.87B", "$1.23B", "I cannot tell.")
 
@@ -51,7 +52,7 @@ def test_two_models_a_cascade_and_the_rules_are_four_graders(store: Store) -> No
     one, other = Weights("same-name", "other", sha256="a" * 64), Weights("same-name", "refusal", sha256="b" * 64)
     graders = [LlmGrader(one), LlmGrader(other), CascadeGrader(one), open_grader("rules")]
     for grader in graders:
-        assert asyncio.run(regrade(store, ["r"], grader)) == len(ANSWERS)
+        assert asyncio.run(give_verdicts(store, ["r"], "grader", grader)).verdicts == len(ANSWERS)
     names = ["cascade same-name@aaaaaaaa", "llm same-name@aaaaaaaa", "llm same-name@bbbbbbbb", "rules"]
     assert verdict_givers(store, "r", "answer") == names
     outcomes = {name: [e.outcome for e in load_scored(store, ["r"], name)] for name in names}
@@ -65,10 +66,10 @@ def test_two_models_a_cascade_and_the_rules_are_four_graders(store: Store) -> No
 
 def test_a_giver_is_found_by_the_setting_that_made_it(store: Store) -> None:
     for grader in (LlmGrader(Weights("m1", sha256="a" * 64)), CascadeGrader(Weights("m1", sha256="a" * 64))):
-        asyncio.run(regrade(store, ["r"], grader))
+        asyncio.run(give_verdicts(store, ["r"], "grader", grader))
     assert find_giver(store, "r", "answer", "m1") == "llm m1@aaaaaaaa"
     assert load_scored(store, ["r"], "cascade:m1")[0].grader == "cascade m1@aaaaaaaa"
-    asyncio.run(regrade(store, ["r"], LlmGrader(Weights("m1", sha256="b" * 64))))
+    asyncio.run(give_verdicts(store, ["r"], "grader", LlmGrader(Weights("m1", sha256="b" * 64))))
     with pytest.raises(UserError, match="llm m1@aaaaaaaa and of llm m1@bbbbbbbb; name one of them in full"):
         load_scored(store, ["r"], "m1")
 
