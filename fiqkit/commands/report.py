@@ -69,7 +69,7 @@ def command(
 def _print(report: Any) -> None:
     from rich.console import Console
 
-    from fiqkit.report.notes import partial_runs
+    from fiqkit.report.notes import diagnosis_lines, partial_runs
     from fiqkit.report.terminal import comparison_table, main_table
 
     console = Console()
@@ -78,7 +78,5 @@ def _print(report: Any) -> None:
         console.print(note, style="yellow", highlight=False)
     if report.comparisons:
         console.print(comparison_table(report.comparisons))
-    for finding in report.diagnosis:
-        form = f" by {finding['form']}" if finding["form"] else ""
-        said = f"{finding['model']}: points at {finding['points_at']}{form} ({finding['grounds']})"
-        console.print(said, highlight=False)
+    for line in diagnosis_lines(report.diagnosis):
+        console.print(line, highlight=False)

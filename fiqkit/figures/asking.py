@@ -20,14 +20,19 @@ from fiqkit.figures.style import (
     canvas,
     category_title,
     colours,
+    entries_of,
     headroom,
     labels,
+    legend_above,
     listed,
     listed_height,
     percent_axis,
     present_categories,
     whiskers,
 )
+from fiqkit.taxonomy import FORMS
+
+FORM_MEANS = {"named": "names its matter", "touch": "raises it", "central": "is mainly about it"}
 
 # label of the error budget → (colour, what a reader is told)
 BUDGET = {
@@ -41,41 +46,61 @@ BUDGET = {
 }
 
 
+def told_forms(rows: Sequence[Row]) -> list[str]:
+    """The forms of targeting in which some row has an AC@1."""
+    return [form for form in FORMS if any(row.get(f"ac1_{form}") is not None for row in rows)]
+
+
 def targeting_by_category(rows: Sequence[Row]) -> Figure:
-    """Figure 5: AC@1 (touch) per primary category, one bar a model."""
-    names = present_categories(rows)
-    figure, axes = canvas(WIDTH, 3.2)
+    """Figure 5: AC@1 per primary category with its exact interval, one bar a model, one panel a form of targeting.
+
+    Under each category stands what its bars divide by: the fewest and the most judged first questions of a model.
+    """
+    names, forms = present_categories(rows), told_forms(rows)
+    figure, panels = canvas(WIDTH, 0.9 + 1.75 * len(forms), nrows=len(forms), sharex=True, squeeze=False)
     width = 0.8 / max(len(rows), 1)
-    for index, (row, label) in enumerate(zip(rows, labels(rows), strict=True)):
-        at = [x - 0.4 + width * (index + 0.5) for x in range(len(names))]
-        values = [row["by_category"].get(name, {}).get("ac1_touch") for name in names]
-        bars = axes.bar(at, [v or 0 for v in values], width * 0.9, color=PALETTE[index % len(PALETTE)], label=label)
-        texts = ["–" if v is None else f"{100 * v:.0f}" for v in values]
-        axes.bar_label(bars, texts, padding=2, fontsize=7.5)
-    sizes = [max((row["by_category"].get(name, {}).get("n", 0) for row in rows), default=0) for name in names]
-    axes.set_xticks(
-        range(len(names)),
-        [f"{category_title(name)}\nn = {size}" for name, size in zip(names, sizes, strict=True)],
-    )
-    axes.tick_params(axis="x", length=0)
-    percent_axis(axes, "y", 1.08)
-    axes.set_ylabel("first question on a true\ncategory (AC@1), %")
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(4, max(len(rows), 1)))
+    for axes, form in zip(panels.flat, forms, strict=True):
+        for index, (row, label) in enumerate(zip(rows, labels(rows), strict=True)):
+            parts = [row["by_category"].get(name, {}) for name in names]
+            at = [x - 0.4 + width * (index + 0.5) for x in range(len(names))]
+            values = [part.get(f"ac1_{form}") for part in parts]
+            axes.bar(at, [v or 0 for v in values], width * 0.9, color=PALETTE[index % len(PALETTE)], label=label)
+            for x, value, part in zip(at, values, parts, strict=True):
+                if value is not None:
+                    axes.errorbar(
+                        x, value, yerr=whiskers(value, part[f"ac1_{form}_ci"]), color=INK, lw=0.8, capsize=1.5
+                    )
+        percent_axis(axes, "y", 1.04)
+        axes.set_title(f"AC@1, {FORM_MEANS[form]}, %")
+    ticks = [f"{category_title(name)}\n{_judged(rows, name, forms)}" for name in names]
+    panels.flat[-1].set_xticks(range(len(names)), ticks)
+    for axes in panels.flat:
+        axes.tick_params(axis="x", length=0)
+    legend_above(figure, entries_of(panels.flat[0]))
     return figure
 
 
+def _judged(rows: Sequence[Row], category: str, forms: Sequence[str]) -> str:
+    sizes = [row["by_category"].get(category, {}).get(f"ac1_{form}_n", 0) for row in rows for form in forms]
+    low, high = min(sizes, default=0), max(sizes, default=0)
+    return f"n = {low}" if low == high else f"n = {low}–{high}"
+
+
 def targeting_and_resolution(rows: Sequence[Row]) -> Figure:
-    """Figure 6: a pair of heat maps, targeting (AC@1) and resolution (accuracy), per model and primary category."""
+    """Figure 6: heat maps of targeting (AC@1, one a form) and resolution (accuracy), per model and primary category."""
     names = present_categories(rows)
-    figure, pair = canvas(WIDTH, 1.3 + 0.62 * len(rows), nrows=2, sharex=True)
-    for axes, (measure, title) in zip(pair, (("ac1_touch", "targeting"), ("accuracy", "resolution")), strict=True):
+    measures = [(f"ac1_{form}", f"targeting ({form})") for form in told_forms(rows)] + [("accuracy", "resolution")]
+    figure, maps = canvas(WIDTH, 0.7 + len(measures) * (0.3 + 0.31 * len(rows)), nrows=len(measures), sharex=True)
+    for axes, (measure, title) in zip(maps, measures, strict=True):
         table = np.array([[_cell(row, name, measure) for name in names] for row in rows], dtype=float)
         cells = np.ma.masked_invalid(table)
         axes.pcolormesh(cells, cmap="GnBu", vmin=0, vmax=1, edgecolors="white", linewidth=1.5)
         axes.invert_yaxis()
         for (y, x), value in np.ndenumerate(table):
+            n = rows[y]["by_category"].get(names[x], {}).get(f"{measure}_n", 0)
             text, colour = ("–", INK) if np.isnan(value) else (f"{100 * value:.0f}", "white" if value > 0.6 else INK)
             axes.text(x + 0.5, y + 0.5, text, ha="center", va="center", color=colour, fontsize=9)
+            axes.text(x + 0.97, y + 0.93, f"{n}" if n else "", ha="right", va="bottom", color=colour, fontsize=5.5)
         axes.set_xticks(np.arange(len(names)) + 0.5, [category_title(name) for name in names], fontsize=8)
         axes.set_yticks(np.arange(len(rows)) + 0.5, labels(rows))
         axes.tick_params(length=0)
@@ -122,42 +147,50 @@ def _signed(difference: float, form: str = ".1f") -> str:
 
 
 def targeting_against_resolution(rows: Sequence[Row], human: Mapping[str, Any] | None = None) -> Figure:
-    """Figure 8: AC@1 against accuracy, one point a model; the human baseline where the data set has one."""
-    figure, axes = canvas(WIDTH, 3.7)
-    for index, (row, label, colour) in enumerate(zip(rows, labels(rows), colours(rows), strict=True)):
-        if row["ac1_touch"] is None or row["accuracy"] is None:
-            continue
-        axes.errorbar(
-            row["ac1_touch"],
-            row["accuracy"],
-            xerr=whiskers(row["ac1_touch"], row["ac1_touch_ci"]),
-            yerr=whiskers(row["accuracy"], row["accuracy_ci"]),
-            fmt=MARKERS[index % len(MARKERS)],
-            color=colour,
-            markersize=7,
-            capsize=2,
-            lw=1,
-            label=label,
-        )
-    if human:
-        axes.plot(human["ac1_touch"], human["accuracy"], "*", color=INK, markersize=13, label=human["label"], ls="none")
-    axes.plot([0, 1], [0, 1], color=RULE, lw=0.9, ls=(0, (4, 3)), zorder=0)
+    """Figure 8: AC@1 against accuracy, a panel a form, a point a model; people where they were measured."""
+    forms = told_forms(rows)
+    figure, panels = canvas(WIDTH, 3.5, ncols=len(forms), sharey=True, squeeze=False)
     tops = [row["accuracy_ci"][1] for row in rows if row["accuracy_ci"]]
-    percent_axis(axes, "x", 1.02)
-    percent_axis(axes, "y", headroom([*tops, human["accuracy"] if human else None], 0.5), -0.012)
-    axes.set_xlabel("targeting: first question on a true category (AC@1), %")
-    axes.set_ylabel("resolution: accuracy, %")
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
+    for axes, form in zip(panels.flat, forms, strict=True):
+        name = f"ac1_{form}"
+        for index, (row, label, colour) in enumerate(zip(rows, labels(rows), colours(rows), strict=True)):
+            if row[name] is None or row["accuracy"] is None:
+                continue
+            axes.errorbar(
+                row[name],
+                row["accuracy"],
+                xerr=whiskers(row[name], row[f"{name}_ci"]),
+                yerr=whiskers(row["accuracy"], row["accuracy_ci"]),
+                fmt=MARKERS[index % len(MARKERS)],
+                color=colour,
+                markersize=6,
+                capsize=2,
+                lw=1,
+                label=f"{label} (n = {row['n']})",
+            )
+        if human and name in human:
+            axes.plot(human[name], human["accuracy"], "*", color=INK, markersize=12, label=human["label"], ls="none")
+        axes.plot([0, 1], [0, 1], color=RULE, lw=0.9, ls=(0, (4, 3)), zorder=0)
+        percent_axis(axes, "x", 1.02)
+        percent_axis(axes, "y", headroom([*tops, human["accuracy"] if human else None], 0.5), -0.012)
+        axes.set_title(form)
+    legend_above(figure, {name: handle for axes in panels.flat for name, handle in entries_of(axes).items()})
+    figure.supxlabel("targeting: first question on a true category (AC@1), %", fontsize=9)
+    panels.flat[0].set_ylabel("resolution: accuracy, %")
     return figure
 
 
 def error_budget(rows: Sequence[Row]) -> Figure:
-    """Figure 10: what every episode of a row came to, stacked: right, or one primary error."""
-    figure, axes = canvas(WIDTH, listed_height(rows) + 0.35)
-    places = listed(axes, rows)
-    left = np.zeros(len(rows))
+    """Figure 10: what every episode of a row came to, stacked: right, or one primary error; a line a form of targeting.
+
+    A row whose budget is the same in every form has one line.
+    """
+    lines = [line for row in rows for line in _budgets(row)]
+    figure, axes = canvas(WIDTH, listed_height(lines) + 0.35)
+    places = listed(axes, lines)
+    left = np.zeros(len(lines))
     for name, (colour, legend) in BUDGET.items():
-        shares = np.array([row["errors"][name] for row in rows])
+        shares = np.array([line["budget"][name] for line in lines])
         if not shares.any():
             continue
         bars = axes.barh(places, shares, 0.72, left=left, color=colour, label=legend, edgecolor="white", lw=0.6)
@@ -167,5 +200,12 @@ def error_budget(rows: Sequence[Row]) -> Figure:
         left += shares
     percent_axis(axes, "x", 1.0)
     axes.set_xlabel("% of episodes")
-    axes.legend(loc="lower center", bbox_to_anchor=(0.36, 1.0), ncols=2, columnspacing=1.2, handlelength=1.2)
+    legend_above(figure, entries_of(axes))
     return figure
+
+
+def _budgets(row: Row) -> list[Row]:
+    budgets = row.get("errors_by_form") or {"": row["errors"]}
+    if len({tuple(budget.values()) for budget in budgets.values()}) == 1:
+        return [{**row, "budget": row["errors"]}]
+    return [{**row, "mode": f"{row['mode']}, {form}", "budget": budget} for form, budget in budgets.items()]

@@ -10,11 +10,12 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from fiqkit.figures import accuracy, asking, confidence
+from fiqkit.figures.accuracy import with_orbits
 from fiqkit.figures.style import Row, in_mode, save, styled
 from fiqkit.figures.style import asking as asking_rows
 
 # People on 50 instances of the FinInteract release, question and passage in hand (published with it).
-HUMAN = {"accuracy": 0.30, "ac1_touch": 0.68, "label": "people (n = 50)"}
+HUMAN = {"accuracy": 0.30, "ac1_named": 0.68, "label": "people (n = 50)"}
 
 _PANELS = 12  # reliability diagrams that are still read one by one
 
@@ -58,11 +59,20 @@ def _lever(material: Material) -> Figure | None:
     return asking.interaction_lever(material.comparisons) if ("search", "interact") in sides else None
 
 
+ORBITS = Plate(
+    "orbits",
+    "Intent resolved",
+    "Orbits: every reading of a question is meant once. At most 0 in expectation for whoever does not ask, 1 where "
+    "every reading is reached; intervals over companies.",
+    lambda material: accuracy.intent_resolved(rows) if (rows := with_orbits(material.rows)) else None,
+)  # it leads where the data has orbits
+
 PLATES = (
     Plate(
         "accuracy",
         "Accuracy and default-capture",
-        "Every model in every mode. Filled: the intended answer; hollow: the default answer instead.",
+        "Every model in every mode. Filled: the intended answer; hollow: the default answer instead; a stroke: the "
+        "intended answer is among the values given.",
         lambda material: accuracy.accuracy_by_mode(material.rows),
     ),
     Plate(
@@ -75,13 +85,15 @@ PLATES = (
     Plate(
         "targeting",
         "Targeting by category",
-        "Share of first questions on a true category, by primary category (after the paper's Figure 5).",
+        "Share of judged first questions on a true category, by primary category, with exact intervals, in each form "
+        "of targeting (after the paper's Figure 5, which shows the first).",
         _asking(asking.targeting_by_category),
     ),
     Plate(
         "skills",
         "Targeting and resolution",
-        "Does the first question aim at the right category, and does the answer come out right? (Figure 6)",
+        "Does the first question aim at the right category, and does the answer come out right? Small: what a cell "
+        "divides by. (Figure 6)",
         _asking(asking.targeting_and_resolution),
     ),
     Plate(
@@ -101,7 +113,7 @@ PLATES = (
     Plate(
         "errors",
         "Error budget",
-        "What every scored episode came to (Figure 10).",
+        "What every scored episode came to, under each form of targeting where they differ (Figure 10).",
         lambda material: asking.error_budget(rows) if (rows := [r for r in material.rows if r["n"]]) else None,
     ),
     Plate(
@@ -123,7 +135,7 @@ PLATES = (
 def draw_all(material: Material) -> list[tuple[Plate, Figure]]:
     """Every figure that has something to show."""
     with styled():
-        drawn = [(plate, plate.draw(material)) for plate in PLATES if material.rows]
+        drawn = [(plate, plate.draw(material)) for plate in (ORBITS, *PLATES) if material.rows]
     return [(plate, figure) for plate, figure in drawn if figure is not None]
 
 

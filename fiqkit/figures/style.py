@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from fiqkit.taxonomy import CATEGORIES
+from fiqkit.taxonomy import CATEGORIES, FORMS
 
 Row = Mapping[str, Any]
 
@@ -126,6 +126,25 @@ def listed_height(rows: Sequence[Row]) -> float:
     return 0.95 + 0.235 * (len(rows) + 1.35 * len({row["model"] for row in rows}))
 
 
+def legend_above(figure: Figure, entries: Mapping[str, Any]) -> None:
+    """A legend over the figure, label → handle, in as many columns as its longest label leaves room for."""
+    widest = max(map(len, entries), default=1)
+    figure.legend(
+        list(entries.values()),
+        list(entries),
+        loc="outside upper center",
+        ncols=max(1, min(4, len(entries), 84 // (widest + 6))),
+        columnspacing=1.2,
+        handlelength=1.4,
+    )
+
+
+def entries_of(axes: Axes) -> dict[str, Any]:
+    """Label → handle of what is drawn on some axes."""
+    handles, names = axes.get_legend_handles_labels()
+    return dict(zip(names, handles, strict=True))
+
+
 def in_mode(rows: Iterable[Row], mode: str) -> list[Row]:
     """The rows of one mode."""
     return [row for row in rows if row["mode"] == mode]
@@ -133,7 +152,8 @@ def in_mode(rows: Iterable[Row], mode: str) -> list[Row]:
 
 def asking(rows: Sequence[Row]) -> list[Row]:
     """The rows on which targeting can be shown: those of the mode `interact`, else every row with questions."""
-    return in_mode(rows, "interact") or [row for row in rows if row["ac1_touch"] is not None]
+    asked = [row for row in rows if any(row.get(f"ac1_{form}") is not None for form in FORMS)]
+    return in_mode(asked, "interact") or asked
 
 
 def present_categories(rows: Iterable[Row]) -> list[str]:

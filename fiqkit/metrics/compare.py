@@ -135,9 +135,10 @@ def _invited(sides: Sequence[Side]) -> Iterator[tuple[str, Side, Side]]:
         yield from (("mode", before, after) for before, after in pairwise(ladder))
     two = [pair for pair in combinations(sides, 2) if pair[0][0] == pair[1][0]]
     for kind, holds in (("thinking", _thinking), ("run", _in_two_runs), ("retrieval", _retrieved), ("model", _models)):
-        for one, other in two:
-            if holds(one, other):
-                yield kind, one, other
+        for pair in two:
+            if holds(*pair):
+                first, second = sorted(pair, key=lambda side: side[2].endswith(THINKING))  # off before on
+                yield kind, first, second
 
 
 def _without_mode(side: Side) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from fiqkit.metrics.errors import ERRORS, answered_by_template, error_flags, kno
 from fiqkit.metrics.scored import Scored
 from fiqkit.records import Ending, Episode, Instance
 from fiqkit.report.document import Report
-from fiqkit.report.notes import change_name, comparison_notes, notes, partial_runs
+from fiqkit.report.notes import change_name, comparison_notes, diagnosis_lines, notes, partial_runs
 from fiqkit.report.numbers import Row, number, p_value, percent, percent_interval, points
 from fiqkit.store.store import Store
 from fiqkit.taxonomy import CATEGORIES
@@ -107,7 +107,7 @@ def page(report: Report, store: Store, probes: Sequence[Path] = ()) -> str:
         **_endings(report.rows),
         comparisons=[_comparison(found, len(report.runs) > 1) for found in report.comparisons],
         comparison_notes=comparison_notes(report.comparisons),
-        diagnosis=report.diagnosis,
+        diagnosis=diagnosis_lines(report.diagnosis),
         errors=[(label, meaning) for label, meaning in ERRORS.items() if label != "unjudged"],
         runs=report.runs,
         version=__version__,

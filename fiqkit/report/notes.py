@@ -107,3 +107,19 @@ def comparison_notes(comparisons: Iterable[Row]) -> list[str]:
             f"{2 / 2 ** min(few):.3g}"
         )
     return said
+
+
+def diagnosis_lines(diagnosis: Sequence[Row]) -> list[str]:
+    """A line a finding; what the forms of targeting say alike of one model stands once, with the forms that say it."""
+    told: dict[tuple[str, ...], list[Row]] = {}
+    for found in diagnosis:
+        told.setdefault((found["run"], found["model"], found["points_at"], str(found["form"] is None)), []).append(
+            found
+        )
+    lines = []
+    for (run, model, points_at, _), same in told.items():
+        forms = [f"by {found['form']}, " if found["form"] else "" for found in same]
+        grounds = "; ".join(f"{form}{found['grounds']}" for form, found in zip(forms, same, strict=True))
+        several = len({found["run"] for found in diagnosis}) > 1
+        lines.append(f"{model}{f' · {run}' if several else ''}: {points_at} ({grounds})")
+    return lines

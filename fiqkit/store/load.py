@@ -179,10 +179,7 @@ def _named_golds(row: Mapping[str, Any]) -> tuple[str, ...] | None:
     """Which golds the answer names; None where the grader did not tell."""
     if row["ending"] != Ending.ANSWERED or row["outcome"] in _NO_VALUE:
         return ()
-    told = json.loads(row["also"]) if row["also"] else None
-    if isinstance(told, bool):  # a grader that kept one bit: the gold that it did not commit to is there as well
-        return ("intended", "default") if told else (row["outcome"],)
-    return None if told is None else tuple(told)
+    return read_tuple(row["also"])
 
 
 def _labels(row: Mapping[str, Any], ending: Ending, marks: Sequence[str]) -> tuple[bool | None, bool | None]:

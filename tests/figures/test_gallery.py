@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from fiqkit.figures.asking import targeting_by_category
 from fiqkit.figures.gallery import HUMAN, PLATES, Material, draw_all
 from fiqkit.figures.style import labels, save, styled, svg
 from fiqkit.metrics.compare import table_comparisons
-from fiqkit.metrics.errors import error_budget
+from fiqkit.metrics.errors import error_numbers
 from fiqkit.metrics.scored import Scored
 from fiqkit.metrics.table import group, main_rows
 from fiqkit.records import Ending, Judgement
@@ -20,7 +21,7 @@ def material(episodes: list[Scored]) -> Material:
     rows = main_rows(episodes, resamples=200)
     parts = group(episodes, lambda e: (e.run, e.model, e.mode))
     for row in rows:
-        row["errors"] = error_budget(parts[row["run"], row["model"], row["mode"]])
+        row |= error_numbers(parts[row["run"], row["model"], row["mode"]])
     return Material(rows, table_comparisons(episodes), HUMAN)
 
 
@@ -66,11 +67,28 @@ CASES = {
 def test_every_figure_is_drawn_or_left_out(case):
     drawn = draw_all(material(CASES[case]))
     names = {plate.name for plate, _ in drawn}
-    assert ("targeting" in names) == (case not in ("nobody asked", "no episodes"))
+    silent = ("nobody asked", "no episodes", "nothing scored", "only engine errors")
+    assert ("targeting" in names) == (case not in silent)
     assert ("lever" in names) == (case in ("full", "two runs of one mode", "many models"))
     if case == "full":
         assert all(svg(figure).startswith("<svg") for _, figure in drawn)
         assert names == {plate.name for plate in PLATES}
+
+
+def test_orbits_lead():
+    siblings = [replace(e, orbit=f"o{i // 2}", siblings=2) for i, e in enumerate(FULL)]
+    plates = [plate.name for plate, _ in draw_all(material(siblings))]
+    assert plates[0] == "orbits"
+    assert "orbits" not in [plate.name for plate, _ in draw_all(material(FULL))]
+
+
+def test_targeting_is_shown_in_every_form_that_the_judge_told():
+    question = Judgement(("entity_scope",), "temporal_scope", named=("entity_scope",))
+    told = [replace(e, questions=(question,)) for e in FULL]
+    titles = [axes.get_title() for axes in targeting_by_category(main_rows(told, resamples=50)).axes]
+    assert titles == ["AC@1, names its matter, %", "AC@1, raises it, %", "AC@1, is mainly about it, %"]
+    central = [replace(e, questions=(Judgement(None, "entity_scope"),)) for e in FULL]
+    assert len(targeting_by_category(main_rows(central, resamples=50)).axes) == 1
 
 
 def test_same_rows_same_bytes(tmp_path: Path):
