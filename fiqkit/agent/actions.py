@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+MAX_STATE = 40  # characters of one field of a state, of which there are five
 MAX_STRING = 160  # characters; an unbounded string lets a small model ramble into max_tokens
 
 
@@ -165,7 +166,7 @@ def _shape(name: str, fields: tuple[str, ...], post_hoc: bool) -> dict[str, Any]
     string = {"type": "string", "minLength": 1, "maxLength": MAX_STRING}
     properties: dict[str, Any] = {"action": {"const": name}}
     if name == "state":
-        properties["state"] = _object(dict.fromkeys(fields, string))
+        properties["state"] = _object(dict.fromkeys(fields, string | {"maxLength": MAX_STATE}))
     elif name in _FIELD:
         properties[_FIELD[name]] = string
     if name == "confidence" or (name == "answer" and not post_hoc):

@@ -15,13 +15,14 @@ from fiqkit.agent.dialogue import Dialogue
 from fiqkit.agent.environment import Environment
 from fiqkit.agent.modes import MODE_NAMES, mode
 from fiqkit.agent.policy import play
-from fiqkit.agent.world import RETRIEVALS, Budget, World, spans_by_orbit
+from fiqkit.agent.world import Budget, World, spans_by_orbit
 from fiqkit.bench_data import INSTANCES
 from fiqkit.datasets import read_instances
 from fiqkit.models.engine import Completion
 from fiqkit.records import Episode, Instance, Passage
 from fiqkit.roles import open_simulator
 from fiqkit.store.store import Store
+from fiqkit.taxonomy import RETRIEVALS
 
 MODES = [mode(name.replace("-N", "-2")) for name in MODE_NAMES]
 BUNDLED = read_instances(INSTANCES)

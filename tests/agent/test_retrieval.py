@@ -12,7 +12,7 @@ import pytest
 from fiqkit.agent.environment import Environment
 from fiqkit.agent.modes import MODE_NAMES, Mode, mode
 from fiqkit.agent.policy import EngineAgent, play
-from fiqkit.agent.world import RETRIEVALS, World, spans_by_orbit
+from fiqkit.agent.world import World, spans_by_orbit
 from fiqkit.datasets import instance_row, write_jsonl
 from fiqkit.errors import UserError
 from fiqkit.models.scripted import ScriptedEngine
@@ -21,6 +21,7 @@ from fiqkit.roles.simulator.rules import RulesSimulator
 from fiqkit.run.evaluation import Settings, Watch, evaluate
 from fiqkit.run.lineup import Lineup, load
 from fiqkit.store.store import Store
+from fiqkit.taxonomy import RETRIEVALS
 
 Make = Callable[..., Instance]
 MODES = [mode(name.replace("-N", "-2")) for name in MODE_NAMES]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fiqkit.agent.environment import Environment
-from fiqkit.agent.modes import Structure, mode
+from fiqkit.agent.modes import MODE_NAMES, Structure, mode
 from fiqkit.agent.policy import EngineAgent, play
 from fiqkit.agent.prompts import Prompts
 from fiqkit.agent.structure import GENERIC_QUESTIONS, open_fields, question_about
@@ -18,7 +18,7 @@ from fiqkit.models.scripted import ScriptedEngine
 from fiqkit.records import Ending, Episode, Instance, Turn
 from fiqkit.roles.judge.rules import classify_question
 from fiqkit.roles.simulator.rules import RulesSimulator
-from fiqkit.taxonomy import CATEGORIES, FIELDS, LANGUAGES
+from fiqkit.taxonomy import CATEGORIES, FIELDS, LANGUAGES, MODE_ORDER
 
 Make = Callable[..., Instance]
 ANSWER = '{"action": "answer", "response": "$46.75B", "confidence": 70}'
@@ -182,3 +182,8 @@ def test_a_thinking_model_is_held_by_the_environment_alone(make_instance: Make) 
     agent = EngineAgent("m", Free([ANSWER, state(), ANSWER]), thinking=True)
     environment = Environment(make_instance(), mode("category-aware"), World(RulesSimulator(), hits))
     assert actions(asyncio.run(play(agent, environment))) == ["answer!", "state", "answer"]
+
+
+def test_every_mode_has_its_place_in_the_tables_order() -> None:
+    names = [name.removesuffix("-N") for name in MODE_NAMES]
+    assert sorted(names) == sorted(MODE_ORDER)
