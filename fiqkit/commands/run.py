@@ -57,6 +57,7 @@ from fiqkit.errors import UserError
 @click.option("--cards", type=FILE, help="TOML file of your own model cards.")
 @click.option("--allow-self-grading", is_flag=True, help="Let a model under test grade or judge itself.")
 @click.option("--cache", type=FILE, help="SQLite file of completions to take from and add to.")
+@click.option("--once-an-orbit", is_flag=True, help="Play answer and search once for all readings of a question.")
 @click.option("--check-determinism", is_flag=True, help="Measure how often equal requests differ, for the manifest.")
 @click.option("--resume", metavar="RUN|last", help="Go on with an interrupted run; repeat its arguments.")
 @allow_host_option
@@ -114,7 +115,7 @@ _LINEUP = (
 )
 _SETTINGS = (
     *("instances", "passages", "index", "prompts", "limit", "sample", "stratify", "seed", "samples", "cards"),
-    *("allow_self_grading", "resume", "cache", "check_determinism", "preset"),
+    *("allow_self_grading", "resume", "cache", "check_determinism", "preset", "once_an_orbit"),
 )
 
 

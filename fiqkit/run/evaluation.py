@@ -48,6 +48,7 @@ class Settings:
         resume: a run id or "last".
         cache: file of completions to take from and add to.
         samples: how often each episode is played, every time with draws of its own.
+        once_an_orbit: siblings of an orbit share one episode in modes in which nothing tells them apart.
         preset: the whole setting that the line-up stands for; "paper" says so where the data are others.
         check_determinism: measure how often equal requests differ, for the manifest.
         engine: settings for every model opened, such as {"threads": 1}.
@@ -64,6 +65,7 @@ class Settings:
     stratify: tuple[str, ...] = ()
     seed: int = 0
     samples: int = 1
+    once_an_orbit: bool = False
     resume: str | None = None
     preset: str | None = None
     cards: Path | None = None
@@ -173,7 +175,8 @@ async def evaluate(settings: Settings, watch: Watch = NOBODY) -> Result:
                 Lane(jobs, min(cast.in_flight(agent), len(jobs))) for agent, jobs in zip(agents, left, strict=True)
             ]
             recorder: Recorder[Finished] = Recorder(partial(store.write, run), watch.progressed)
-            await play_all(lanes, world, assessor, recorder, watch.interrupted)
+            once = settings.once_an_orbit
+            await play_all(lanes, world, assessor, recorder, watch.interrupted, once_an_orbit=once)
 
         complete = await _to_its_end(store, run, work())
         usage = cast.usage(store, run, players, before)
@@ -218,6 +221,7 @@ def _comparable(settings: Settings, instances: list[Instance]) -> dict[str, Any]
         **lineup,
         "seed": settings.seed,
         "samples": settings.samples,
+        "once_an_orbit": settings.once_an_orbit,
         "dataset": dataset_hash(instances),
         "instances": len(instances),
         "engine": dict(settings.engine or {}),
@@ -238,7 +242,7 @@ def _begin(store: Store, settings: Settings, instances: list[Instance], describe
     if settings.resume and store.runs():
         before = store.resolve(settings.resume)
         run: str = before["run"]
-        check_same(run, before["manifest"], described, asdict(Lineup()) | {"samples": 1})
+        check_same(run, before["manifest"], described, asdict(Lineup()) | {"samples": 1, "once_an_orbit": False})
         store.drop_failed(run)
         store.set_status(run, "running")
         return run

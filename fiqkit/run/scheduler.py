@@ -13,6 +13,7 @@ from fiqkit.agent.world import World
 from fiqkit.datasets import record_hash
 from fiqkit.errors import UserError
 from fiqkit.records import Ending, Episode, Instance, Verdict
+from fiqkit.run.siblings import OncePerOrbit
 from fiqkit.run.work import Lane, Recorder, work_all
 from fiqkit.store.store import Key
 
@@ -22,11 +23,12 @@ Finished = tuple[Episode, Sequence[Verdict]]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One episode to play."""
+    """One episode to play; `item` is the hash of the instance's record."""
 
     agent: Agent
     mode: Mode
     instance: Instance
+    item: str
     sample: int = 0
 
 
@@ -36,10 +38,15 @@ async def play_all(
     assess: Assess,
     recorder: Recorder[Finished],
     on_interrupt: Callable[[], None] = lambda: None,
+    *,
+    once_an_orbit: bool = False,
 ) -> None:
     """Play every job and record it with its verdicts; see `work_all` for Ctrl-C.
 
     A fault of this kit's own costs the episode that it struck: it is recorded as `bug`, with the traceback.
+
+    Args:
+        once_an_orbit: siblings that an agent cannot tell apart share one episode.
 
     Raises:
         UserError: something that the user can mend is wrong with the run.
@@ -47,7 +54,7 @@ async def play_all(
     """
 
     async def begin(job: Job) -> Episode:
-        return await play(job.agent, Environment(job.instance, job.mode, world, job.sample))
+        return await play(job.agent, Environment(job.instance, job.mode, world, job.sample, job.item))
 
     async def finish(job: Job, episode: Episode) -> Finished:
         try:
@@ -57,7 +64,7 @@ async def play_all(
         except Exception:
             return replace(episode, ending=Ending.BUG, error=traceback.format_exc().strip()), ()
 
-    await work_all(lanes, begin, finish, recorder, on_interrupt)
+    await work_all(lanes, OncePerOrbit(begin) if once_an_orbit else begin, finish, recorder, on_interrupt)
 
 
 def jobs_left(
@@ -67,7 +74,7 @@ def jobs_left(
     items = [(instance, record_hash(instance)) for instance in instances]
     return [
         [
-            Job(agent, mode, instance, sample)
+            Job(agent, mode, instance, item, sample)
             for instance, item in items
             for mode in modes
             for sample in range(samples)
