@@ -18,6 +18,7 @@ COMMANDS = {
     "runs": ("runs", "List the recorded runs."),
     "show": ("show", "Print one episode as a person would read it."),
     "report": ("report", "Tables, figures and the HTML page of recorded runs."),
+    "describe": ("describe", "What a set of instances holds."),
     "compare": ("compare", "Paired difference between two runs, models or modes."),
     "grade": ("grade", "Grade recorded answers again, or a file of ruled answers."),
     "judge": ("judge", "Judge recorded questions again, or a file of ruled questions."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import BytesIO
@@ -12,6 +13,7 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.font_manager import fontManager
 
 from fiqkit.taxonomy import CATEGORIES, FORMS
 
@@ -26,8 +28,6 @@ MARKERS = "osD^vPX*"
 WIDTH = 5.6  # inches of a report's figures: legible in a column of print and on a phone
 
 _STYLE: Any = {
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],
     "font.size": 9,
     "text.color": INK,
     "axes.labelcolor": INK,
@@ -56,11 +56,22 @@ _STYLE: Any = {
 }
 
 
+# Chinese labels need one of these; an SVG holds its text as text, so that a reader's own font draws it.
+_CHINESE = ("Noto Sans CJK SC", "Source Han Sans SC", "Noto Sans SC", "WenQuanYi Micro Hei", "PingFang SC", "SimHei")
+
+
 @contextmanager
 def styled() -> Iterator[None]:
     """The kit's look for whatever is drawn or written inside."""
-    with rc_context(_STYLE):
+    with rc_context(_STYLE | {"font.family": ["DejaVu Sans", *chinese_fonts()[:1]]}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         yield
+
+
+def chinese_fonts() -> list[str]:
+    """The fonts of this machine that have Chinese characters, of those that figures look for."""
+    there = {font.name for font in fontManager.ttflist}
+    return [name for name in _CHINESE if name in there]
 
 
 def canvas(width: float, height: float, **grid: Any) -> tuple[Figure, Any]:
