@@ -27,12 +27,16 @@ _DATED_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _DATED_AFTER = re.compile(r"\s?(?:披露|发布|公告|公布|更新|提交|签署)")
+# "a rise of $5 million on 2022": a bare year is nothing that happens on a day.
+_ON = re.compile(r"\bon\s*$", re.IGNORECASE)
 _BETWEEN = re.compile(rf"{_WITH}|(?<![A-Za-z])(?:to|prior)(?![A-Za-z])", re.IGNORECASE)
 
 
 def is_aside(text: str, start: int, end: int) -> bool:
     """Whether the period in [start, end) is only compared with ("up from 2022"), or dates a document."""
     before = text[max(0, start - 60) : start]
+    if _ON.search(before) and text[start:end].isdecimal():
+        return True
     return bool(_COMPARED.search(before) or _DATED_BEFORE.search(before) or _DATED_AFTER.match(text, end))
 
 

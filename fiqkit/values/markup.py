@@ -19,7 +19,7 @@ _WIDE_COMMA = re.compile(r"(?<=[０-９])，(?=[０-９]{3})")
 _THIN_GROUPS = re.compile(r"(?<=\d)[\u00a0\u2007\u2009\u202f](?=\d{3}(?!\d))|(?<=\d)['’](?=\d{3}(?!\d))")
 
 _MARKED = re.compile(r"[\\*_`~<\[【{}&\u200b-\u200d\u2060\ufeff]|^[ \t>]*[-+#•]", re.MULTILINE)
-_MATH = re.compile(r"(?<![\\$\w])\$(?=[^\s$])(?P<inside>(?:\\.|[^$\n\\]){1,300})(?<![\s\\])\$(?!\d)")
+_MATH = re.compile(r"(?<![\\$A-Za-z0-9])\$(?=[^\s$])(?P<inside>(?:\\.|[^$\n\\]){1,300})(?<![\s\\])\$(?!\d)")
 _FORMULA = re.compile(r"[-+−\d.,%\s=×*/()≈]+")
 _COMMANDS = r"boxed|fbox|mbox|text[a-z]*|math[a-z]+|operatorname|underline|mathbf|bm|pmb|color"
 _SYMBOLS = {
@@ -208,7 +208,7 @@ class _Stripper:
 
 
 def _is_term(character: str) -> bool:
-    return character.isalnum() or character in ("(", ")", "%")
+    return (character.isascii() and character.isalnum()) or character in ("(", ")", "%")
 
 
 def _math_dollars(source: str) -> list[int]:

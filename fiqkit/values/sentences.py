@@ -7,7 +7,8 @@ import re
 _CANDIDATE = re.compile(r"[。！？!?；;\n]+|\.(?=[\"'”’)\]*_]*(?:\s|$))")
 _ABBREVIATION = re.compile(
     r"(?:(?<![A-Za-z])(?:inc|co|corp|cos|bros|ltd|plc|llc|intl|vs|no|nos|approx|ca|est|incl|excl|resp|etc|fig|sec|p|pp|st|mr|mrs|ms|dr|"
-    r"jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|cf|al|[A-Za-z](?:\.[A-Za-z])*)"
+    r"jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|cf|al)"
+    r"|(?<![A-Za-z0-9])(?<!\d )[A-Za-z](?:\.[A-Za-z])*"
     r"|(?:^|\n)[ \t>*_-]{0,6}\d{1,2})$",
     re.IGNORECASE,
 )

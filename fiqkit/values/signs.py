@@ -102,4 +102,4 @@ def is_minus(sign: str | None, text: str, at: int) -> bool:
         return not before.isdigit()
     if sign[0] == "–" and not (before.isspace() or before in "([|:="):
         return False
-    return not (before.isascii() and before.isalnum()) and before not in "%)亿万元千股倍点至到"
+    return not (before.isascii() and before.isalnum()) and before not in "%)亿万元千股倍点"

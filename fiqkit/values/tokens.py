@@ -67,6 +67,7 @@ _TOKEN = re.compile(
         | (?<![\d.,])(?<!\d[ ])\d{{1,3}}(?:[ ]\d{{3}})+(?![\d,]|[ ]\d)(?:\.\d{{1,9}})?
           (?:(?={_UNIT})|(?<=[$€£¥])|(?<=[ ]\d{{3}}[ ]\d{{3}})|\Z(?<=\A.{{5}})|\Z(?<=\A.{{6}})|\Z(?<=\A.{{7}}))
         | (?<![\d.,])\d{{1,2}}(?:,\d\d)+,\d{{3}}(?![\d,])
+        | (?<![\d.,])(?P<points>\d{{1,3}}(?:\.\d{{3}}){{2,}})(?![\d.,])
         | (?<![\d.,])(?P<comma>\d{{1,3}},\d{{1,2}})(?={_UNIT})
         | (?<![\d.])(?<!\d,)(?:\d{{1,3}}(?:,\d{{3}})++(?!\d)|\d++)(?:\.\d++)?+(?!,\d)
         | (?<![\w.])\.\d++))
@@ -124,6 +125,8 @@ def _digits(match: re.Match[str]) -> Number:
     if match["exponent"]:
         mantissa = _MANTISSA.match(written).group()  # type: ignore[union-attr]
         exponent = int(match["exponent"].translate(_SUPERSCRIPTS))
+    if match["points"]:
+        mantissa = mantissa.replace(".", "")  # 46.751.000.000, as in much of Europe
     mantissa = mantissa.replace(",", "." if match["comma"] else "").replace(" ", "")
     _, point, decimals = mantissa.partition(".")
     scale = 10.0**exponent

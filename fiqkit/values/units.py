@@ -16,6 +16,7 @@ SCALES: dict[str, float] = {
     "hundred thousand": 1e5,
     "hundred million": 1e8,
     "hundred billion": 1e11,
+    "thousand million": 1e9,
     "m": 1e6,
     "mm": 1e6,
     "mn": 1e6,

@@ -14,8 +14,8 @@ _MULTIPLES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10
 _NUMERAL = "|".join(sorted(_ENGLISH, key=len, reverse=True))
 _WORD = "|".join(sorted((*_ENGLISH, *_MULTIPLES, "point"), key=len, reverse=True))
 ENGLISH_NUMBER = re.compile(
-    rf"\b(?:an?[ ](?:{'|'.join(_MULTIPLES)})|half[ ]an?[ ](?:million|billion|trillion)|{_NUMERAL})"
-    rf"(?:[ -]{{1,2}}(?:and[ ])?(?:{_WORD}))*(?:[ ]and[ ]a[ ]half(?:[ ](?:million|billion|trillion))?)?\b",
+    rf"(?<![A-Za-z])(?:an?[ ](?:{'|'.join(_MULTIPLES)})|half[ ]an?[ ](?:million|billion|trillion)|{_NUMERAL})"
+    rf"(?:[ -]{{1,2}}(?:and[ ])?(?:{_WORD}))*(?:[ ]and[ ]a[ ]half(?:[ ](?:million|billion|trillion))?)?(?![A-Za-z])",
     re.IGNORECASE,
 )
 
@@ -60,8 +60,8 @@ def read_english(words: str) -> tuple[float, float, float] | None:
             amount = float(f"{group:.0f}.{decimals}") if decimals else (group or 1.0)
             if last == 100:
                 group = amount * 100
-            else:
-                total, group = total + amount * last, 0.0
+            else:  # "forty-six thousand million": a greater multiple multiplies all that stands so far
+                total, group = (total + amount) * last if last > total else total + amount * last, 0.0
             last, decimals, pointed = last / 10 ** len(decimals), "", False
         elif pointed:
             if _ENGLISH[token] > 9:

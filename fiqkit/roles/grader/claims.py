@@ -57,7 +57,8 @@ class Claim:
 _WINDOW = 200  # how far back a word can bear on a value
 _AFTER = re.compile(
     r"\s*(?P<note>[(（][^()（）\n]{0,60}[)）])"
-    r"|\s+(?P<phrase>(?:for|under|on|at|from|excluding|including|before|after|attributable|in)\s[^\n,，;；。.()]{1,60})",
+    r"|\s+(?P<phrase>(?:for|under|on|at|from|excluding|including|before|after|attributable|in)\s[^\n,，;；。.()]{1,60})"
+    r"|\s+(?P<name>[A-Za-z-]+(?:\s[A-Za-z-]+){0,2})(?=[,;.]|\s*(?:\n|$))",
     re.IGNORECASE,
 )
 
@@ -164,7 +165,7 @@ def _final(stripped: Plain, value: Value, sentences: list[_Sentence], place: int
     low = max(sentence.start, start - _WINDOW)
     if parts.is_blank(text[low:start]) and (heading := _heading(sentences, place)):
         low = heading.start
-    return marks.final(low, start)
+    return max(marks.final(low, start), 2 * parts.concludes(text, end))
 
 
 def _heading(sentences: list[_Sentence], place: int) -> _Sentence | None:

@@ -13,10 +13,12 @@ from fiqkit.roles.grader.labels import (
     RANGE,
     READING,
     UNDECIDED,
+    VERSUS,
     asks_for_change,
     is_qualified,
     is_unrelated,
     measures,
+    states,
 )
 from fiqkit.roles.grader.wording import asks_user, names_an_obstacle
 from fiqkit.values import Value, same
@@ -70,6 +72,8 @@ def read_commitment(answer: str | None, asked: Asked) -> Commitment:
     if rank and names_an_obstacle(answer):
         candidates = []  # a value in another unit does not outweigh the statement that there is none
     outcome, claim, rule = _decide(candidates, answer, asked) or _no_value(claims, answer)
+    if claim and not claim.final and _stands_beside_a_rival(claim, claims, asked):
+        outcome, claim, rule = Outcome.HEDGE, None, "both golds, side by side"
     return Commitment(outcome, claim, mentioned, rule)
 
 
@@ -84,6 +88,9 @@ def _candidates(claims: list[Claim], asked: Asked) -> tuple[list[Claim], int]:
             if part is Part.CHANGE:
                 part = Part.MAIN if by_change else Part.ASIDE
             ranked.append((rank, replace(claim, part=part)))
+    if not ranked:  # a question for a number without a unit is answered by a bare one, however it is put
+        bare = (claim for claim in claims if claim.part is Part.TERM and asked.golds(claim.value))
+        ranked = [(0, replace(claim, part=Part.MAIN)) for claim in bare if asked.fits(claim.value) == 0]
     best = min((rank for rank, _ in ranked), default=0)
     concluded = any(claim.final >= 2 and rank < _UNFIT for rank, claim in ranked)
     limit = max(best, 1) if concluded else best  # a marked answer counts although it leaves its unit out
@@ -153,6 +160,12 @@ def _first_of_pair(first: Claim, others: list[Claim], answer: str, asked: Asked)
     if bare and named and not listed:
         return None, first, "first value, under the bare measure"
     return Outcome.HEDGE, None, "values under several readings"
+
+
+def _stands_beside_a_rival(taken: Claim, claims: list[Claim], asked: Asked) -> bool:
+    """Whether the other gold follows in a bare row of values: "Consolidated $46.75B vs. segment $62.87B"."""
+    rivals = (c for c in claims if c.value.span[0] > taken.value.span[1] and VERSUS.fullmatch(c.before))
+    return any(_is_pair([taken, rival], asked) and not states(taken.before) for rival in rivals)
 
 
 def _is_pair(claims: list[Claim], asked: Asked) -> bool:

@@ -25,6 +25,8 @@ CHOICE = re.compile(
     r"(?:是|为)?[\s,，]*",
     re.IGNORECASE,
 )
+# "A vs. B", "A / B": both, side by side.
+VERSUS = re.compile(r"\s*(?:[(（][^()（）]*[)）]\s*)?(?:vs\.?|versus|/|\|)(?!\w)[^\d\n]{0,40}", re.IGNORECASE)
 RANGE = re.compile(r"\s*(?:-|–|—|~|～|至|到|to|and|和|与|&)\s*", re.IGNORECASE)
 # With both golds named, such words leave it open which of them is the answer.
 UNDECIDED = _any(
@@ -50,6 +52,7 @@ _MEASURES: dict[str, re.Pattern[str]] = {
     "cash": _any(r"\bcash\b", r"现金"),
     "assets": _any(r"\bassets\b|\bliabilities\b|\bdebt\b|\bequity\b", r"资产|负债|权益(?!法)"),
     "dividends": _any(r"\bdividends?\b|\bbuybacks?\b|\brepurchase", r"股息|分红|股利|回购"),
+    "minority": _any(r"\bnon-?controlling|\bminority\s+interests?", r"(?<!含)(?<!包括)少数股东(?:损益|权益)"),
     "margin": _any(r"\bmargin\b", r"利润率|净利率|毛利率"),
 }
 # Names of a family of measures: whoever asks for "earnings" is answered by any of these.
@@ -100,6 +103,10 @@ def asks_for_change(question: str) -> bool:
     return bool(_CHANGE.search(question))
 
 
+_VERB = _any(
+    r"\b(?:is|was|were|are|reached|totall?ed|amounted|earned|reported|came|rose|fell|grew|increased|decreased)\b",
+    r"[为是达]",
+)
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’]*")
 # Words of plain reporting: they say nothing about which figure it is.
 _NEUTRAL = re.compile(
@@ -137,6 +144,11 @@ def _own_words(label: str, question: str) -> frozenset[str]:
         if folded not in asked and not _NEUTRAL.fullmatch(folded) and len(folded) > 1 and not ticker:
             own.add(folded)
     return frozenset(own)
+
+
+def states(label: str) -> bool:
+    """Whether a label makes a sentence of its value, with a verb: "income was", 为."""
+    return bool(_VERB.search(label))
 
 
 def is_qualified(label: str, question: str) -> bool:

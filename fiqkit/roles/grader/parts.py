@@ -47,9 +47,17 @@ _FINAL = re.compile(
     r"(?P<strongest>\bfinal\s+(?:answer|figure|value|result)|最终(?:答案|结果|数字)|最后答案)"
     r"|(?P<strong>\b(?:my|the|short|correct|so\s+the|direct)\s+answer\s*(?:is|was|would\s+be|:)|(?<![A-Za-z])answer\s*(?::|$|\n|is\b)"
     r"|答案\s*(?:[:：是为应]|$|\n)|结论\s*(?:[:：是为]|$|\n)|\bconclusion\s*(?::|$|\n))"
-    r"|(?P<weak>\b(?:therefore|thus|hence|consequently|accordingly|so|overall)\b(?:,|\s(?:the|its|it)\b)|"
+    r"|(?P<weak>\b(?:therefore|thus|hence|consequently|accordingly|so|overall)\b(?:,|\s(?:the|its|it)\b|\s(?=[$€£¥\d]))|"
     r"\bin\s+(?:summary|conclusion|short|sum)|\bto\s+(?:sum\s+up|conclude|summarize)|\b(?:I|we)(?:['’]ll|\s+will|['’]d|\s+would)?\s+"
-    r"(?:report|go\s+with|choose|use|pick|take|answer|settle\s+on)\b|\btotal\s*[:：]|合计|总计|因此|综上|所以|故(?!障)|总之|可得|由此|我(?:选择|采用|的回答|回答))",
+    r"(?:report|go\s+with|choose|use|pick|take|answer)\b|\bsettled?\s+on\b|\btotal\s*[:：]|合计|总计|因此|综上|所以|故(?!障)|总之|可得|由此|我(?:选择|采用|的回答|回答))",
+    re.IGNORECASE,
+)
+
+# "X, which is the answer": what follows a value can mark it as well.
+_FINAL_AFTER = re.compile(
+    r"\s*(?:[,，]\s*which\s+)?(?:is|was|为|是|才是)\s*(?:my\s+|the\s+)?"
+    r"(?:final\s+|right\s+|correct\s+|requested\s+|正确的?|最终的?|所求的?)*"
+    r"(?:answer|number|figure|value|one\s+(?:asked|requested|you)|答案|数字|数值|结果)(?!\s+(?:for|of|under|on|before|that)\b)|\s*为准",
     re.IGNORECASE,
 )
 
@@ -66,7 +74,8 @@ _ASIDE_IN_CLAUSE = re.compile(
     re.IGNORECASE,
 )
 _ASIDE_AT_ONCE = re.compile(
-    r"(?:\bincluding|\bincludes?|包括|包含|含)\s*(?:about|approximately|roughly|约|人民币|\s)*$", re.IGNORECASE
+    r"(?:\bincluding|\bincludes?|\bafter|\bfollowing|包括|包含|含)\s*(?:about|approximately|roughly|an?\b|约|人民币|[+\s])*$",
+    re.IGNORECASE,
 )
 # "from X to Y" has a beginning and an end only where something moves.
 _BASELINE = re.compile(
@@ -84,7 +93,7 @@ _OF_IT = re.compile(
 # --- changes ---------------------------------------------------------------------------------------------------------
 
 _CHANGED = re.compile(
-    r"(?:\b(?:increas(?:ed?|es|ing)|ros[e]|risen|rising|grew|grow(?:n|s|th|ing)|up|gain(?:ed|s)?|climb(?:ed)?|jump(?:ed)?|surg(?:ed?|ing)|"
+    r"(?:\b(?:increas(?:ed?|es|ing)|rose|ris(?:e|es|en|ing)|grew|grow(?:n|s|th|ing)|up|gain(?:ed|s)?|climb(?:ed)?|jump(?:ed)?|surg(?:ed?|ing)|"
     r"soar(?:ed)?|expand(?:ed)?|advanc(?:ed?)|improv(?:ed|ement)|added|rebound(?:ed)?|decreas(?:ed?|es|ing)|declin(?:ed?|es|ing)|drop(?:ped|s)?|"
     r"fell|fall(?:en|s|ing)?|down|reduc(?:ed|tion)|shr[aiu]nk|contract(?:ed|ion)|slid|slump(?:ed)?|plung(?:ed?)|plummet(?:ed)?|tumbl(?:ed)?|"
     r"s[aiu]nk|slip(?:ped)?|dip(?:ped)?|collapsed?|chang(?:ed?|ing)|higher|lower)\b"
@@ -104,6 +113,7 @@ _CHANGED_AFTER = re.compile(
 
 # "Over" and 超过 still put their number forward; these only fence it in.
 _BOUND_BEFORE = re.compile(
+    r"(?<!just )(?<!slightly )(?<!little )(?<!bit )"
     r"(?:\b(?:(?:less|fewer|lower)\s+than|no\s+more\s+than|under|below|at\s+(?:most|least)|up\s+to)|不超过|不足|低于|少于|不到)"
     r"\s*(?:about|approximately|人民币)?\s*$",
     re.IGNORECASE,
@@ -127,7 +137,7 @@ _SURE_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _SURE_AFTER = re.compile(
-    r"\s*(?:[/]\s*\d+\s*)?(?:confiden|sure\b|certain|probab|likely|level\s+of\s+confidence|的?(?:置信|把握|信心|概率|可能))",
+    r"[ \t]*(?:/\s*\d+\s*)?(?:confiden(?:ce|t)\b|sure\b|certain|probab|likely|的?(?:置信|把握|信心|概率|可能))",
     re.IGNORECASE,
 )
 _COUNTED_KINDS = ("percent", "plain")
@@ -163,6 +173,11 @@ class Marks:
         """How strongly the words in [low, high) mark what follows as the answer, 0 to 3."""
         first, last = bisect_right(self.finals, low), bisect_right(self.finals, high)
         return max(self.strengths[first:last], default=0)
+
+
+def concludes(text: str, end: int) -> bool:
+    """Whether the words behind a value say that it is the answer."""
+    return bool(_FINAL_AFTER.match(text, end))
 
 
 def last_clause(text: str) -> str:

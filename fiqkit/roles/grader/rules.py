@@ -129,13 +129,15 @@ def _misfit(value: Value, golds: Sequence[Value], by_share: bool) -> int | None:
 
 def _misfit_of(value: Value, gold: Value) -> int | None:
     if gold.kind == "plain":
-        return 0
+        return int(value.kind in ("count", "ratio"))  # "3 segments" only where nothing fits better
     amounts = ("currency", "per_share")
     if value.kind == gold.kind or (value.kind in amounts and gold.kind in amounts):
         return 2 if value.currency and gold.currency and value.currency != gold.currency else 0
     if value.kind in ("count", "ratio"):
         return None
-    return 1 if value.kind == "plain" else 3
+    if value.kind != "plain":
+        return 3
+    return 0 if value.scale != 1 and gold.kind == "currency" else 1  # "46.75 billion" only leaves the currency out
 
 
 def _is_named(value: Value, gold: Value, question: str) -> bool:

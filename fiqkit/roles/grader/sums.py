@@ -9,7 +9,7 @@ from fiqkit.values import Value
 
 # Between two terms, and between the last one and the result; words may name the terms.
 _OPERATOR = re.compile(
-    r"\s[-−–+]\s?|[)(\d]\s?[-−–+×*/÷]\s?[(]?|[×÷+]|\s\*\s|\s/\s|[-−–]\s*\(?\s*$|"
+    r"\s[-−–+]\s?|\S\s?[-−–+×*/÷]\s?[(]?\s?[$¥€£\d]|[×÷+]|\s\*\s|\s/\s|[-−–]\s*\(?\s*$|"
     r"\b(?:minus|plus|less(?!\s+than)|times|multiplied\s+by|divided\s+by|subtract(?:ing|ed)?|add(?:ing|ed)?|deduct(?:ing|ed)?)\b|减去?|加上?|扣除|乘以?|除以",
     re.IGNORECASE,
 )

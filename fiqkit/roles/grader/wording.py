@@ -54,6 +54,9 @@ _NO_DATA = _any(
     r"\b(?:unable|not\s+able|could\s?n['’]t|could\s+not|cannot|can['’]t|did\s+not|didn['’]t)\s+(?:to\s+)?(?:be\s+)?"
     r"(?:find|found|retrieve|locate|access|provide|determine)",
     r"\bnot?\s+(?:\w+\s+){0,2}(?:available|disclosed|applicable|meaningful|data)",
+    r"\b(?:does|do|did)(?:\s+not|n['’]t)\s+(?:state|give|mention|include|disclose|report|contain|say|list|show|provide|specify)",
+    r"\b(?:gives?|contains?|lists?|states?|mentions?|shows?|provides?|but)\s+no\b",
+    r"(?:没有|未|不)(?:直接)?(?:给出|列出|说明|提及|包含|显示)",
     r"(?:没有|未能?|无法)(?:直接)?(?:找到|检索到|获取|查到|披露|提供)",
 )
 
