@@ -182,8 +182,8 @@ def _write_ahead(db: Database) -> None:
             db.conn.execute("PRAGMA journal_mode=WAL")
             db.conn.execute("PRAGMA synchronous=NORMAL")
             return
-        except sqlite3.OperationalError:
-            if not left:
+        except sqlite3.OperationalError as error:
+            if not left or error.sqlite_errorname != "SQLITE_BUSY":
                 raise
             time.sleep(0.05)
 
