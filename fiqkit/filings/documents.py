@@ -1,30 +1,42 @@
-"""A filing as a file: inline XBRL, an XBRL instance, plain HTML, or a full submission that wraps several of them."""
+"""A filing as a file: inline XBRL, an XBRL instance, plain HTML or text, or a full submission that wraps several."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from lxml import etree
 
 from fiqkit.errors import UserError
 from fiqkit.filings import text as text_of
 from fiqkit.filings.fact import Reading, iso_date_or_none
-from fiqkit.filings.inline import NAMESPACES, read_inline
+from fiqkit.filings.inline import NAMESPACES, document_sets, read_inline
 from fiqkit.filings.instance import is_instance, read_instance
-from fiqkit.filings.xbrl import Origin, parse_xml, to_rows
+from fiqkit.filings.kinds import content
+from fiqkit.filings.plain import is_plain, plain_blocks
+from fiqkit.filings.submission import Paper, origin, papers
+from fiqkit.filings.text import Block
+from fiqkit.filings.xbrl import Document, Origin, cover_of, parse_xml, to_rows
 
 _INLINE = tuple(namespace.encode() for namespace in NAMESPACES)
-_DOCUMENT = re.compile(rb"<DOCUMENT>(.*?)(?:</DOCUMENT>|\Z)", re.DOTALL | re.IGNORECASE)
-_BODY = re.compile(rb"<TEXT>(.*?)(?:</TEXT>|\Z)", re.DOTALL | re.IGNORECASE)
-_WRAP = re.compile(rb"\s*<(XBRL|XML)>(.*)</\1>\s*\Z", re.DOTALL | re.IGNORECASE)
-_TYPE = re.compile(rb"<TYPE>\s*([^\s<]+)", re.IGNORECASE)
-_ACCESSION = re.compile(r"(?<!\d)(\d{10})-?(\d{2})-?(\d{6})(?!\d)")
 _MARKUP = re.compile(rb"<(!doctype\s+html|html|body|div|table|p|document)\b", re.IGNORECASE)
+_CHARSET = re.compile(rb"charset\s*=|<\?xml[^>]*encoding", re.IGNORECASE)
+_SAVED = b"<!-- saved from url="
+
+
+class _Text(NamedTuple):
+    """A document whose text is to become passages: its root, or its plain text."""
+
+    root: Any = None
+    plain: str = ""
+
+    def blocks(self) -> Iterator[Block]:
+        return plain_blocks(self.plain) if self.root is None else text_of.blocks(self.root)
 
 
 def read_filing(data: bytes, path: Path, reading: Reading) -> None:
@@ -33,97 +45,134 @@ def read_filing(data: bytes, path: Path, reading: Reading) -> None:
     Raises:
         UserError: the file is damaged, or neither XBRL nor HTML.
     """
-    roots, origin = read_facts(data, path, reading)
-    _passages(roots, origin, path, sha256(data).hexdigest(), reading)
+    texts, about = read_facts(data, path, reading)
+    try:
+        reading.passages += text_of.text_passages(
+            (text.blocks() for text in texts), about, _stem(path), sha256(data).hexdigest()
+        )
+    except RecursionError as error:
+        raise UserError(f"{path}:1: elements nested too deeply to be a filing's; fetch the file again") from error
 
 
-def read_facts(data: bytes, path: Path, reading: Reading) -> tuple[list[Any], Origin]:
-    """Take the facts of a filing's file into `reading`; returns its documents' roots and what the file says of itself.
+def read_facts(data: bytes, path: Path, reading: Reading) -> tuple[list[_Text], Origin]:
+    """Take the facts of a filing's file into `reading`; returns its texts and what the file says of itself.
 
     Raises:
         UserError: the file is damaged, or neither XBRL nor HTML.
     """
-    origin = _origin(data, path)
-    documents: dict[str, list[bytes]] = {"instance": [], "inline": [], "html": []}
-    for body in _documents(data):
-        documents.get(_kind(body), []).append(body)
-    if not any(documents.values()):
+    data = _as_utf8(data)
+    about = origin(data, path)
+    instances: list[bytes] = []
+    inline: list[Any] = []
+    texts: list[_Text] = []
+    for paper in papers(data):
+        kind = _kind(paper)
+        if kind == "instance":
+            instances.append(paper.body)
+        elif kind == "inline":
+            inline.append(_xhtml(paper.body, str(path)))
+            texts.append(_Text(inline[-1]))
+        elif kind == "html":
+            texts.append(_Text(_html(paper.body, str(path))))
+        elif kind == "plain":
+            texts.append(_Text(plain=paper.body.decode("latin-1")))
+    if not texts and not instances:
         raise UserError(f"{path}:1: neither XBRL nor HTML; give the filing's .htm or .xml as the SEC serves it")
-    if documents["inline"]:
-        # A full submission also holds the instance that the SEC extracts from these: one of the two is enough.
-        roots = [parse_xml(_named_entities(body), str(path)) for body in documents["inline"]]
-        to_rows(read_inline(roots, reading), origin, "inline", reading)
-        return roots, origin
-    for body in documents["instance"]:
-        to_rows(read_instance(parse_xml(body, str(path)), reading), origin, "instance", reading)
-    return [_html(body, str(path)) for body in documents["html"]], origin
+    # A full submission also holds the instance that the SEC extracts from inline documents: one of the two is enough.
+    found = [(read_inline(roots, reading), "inline") for roots in document_sets(inline)] or [
+        (read_instance(parse_xml(body, str(path)), reading), "instance") for body in instances
+    ]
+    covers: dict[str, str] = {}
+    for document, source in found:
+        if source == "inline":
+            _complete(document, path, reading)
+        to_rows(document, about, source, reading)
+        covers = dict(cover_of(document)) | covers
+    return texts, _said_by(covers, about)
 
 
-def _kind(body: bytes) -> str:
-    head = body[:200_000]
-    if is_instance(body):
-        return "instance"
-    if any(namespace in head for namespace in _INLINE):
-        return "inline"
-    return "html" if _MARKUP.search(head) else "other"
-
-
-def _passages(roots: list[Any], origin: Origin, path: Path, source: str, reading: Reading) -> None:
-    """The documents' text, headed by what the cover page says of company, form and period."""
-    cover: dict[str, str] = {}
-    for fact in reading.texts:
-        if fact.concept.startswith("dei:"):
-            cover.setdefault(fact.concept.removeprefix("dei:"), fact.value)
-    origin = replace(
-        origin, name=cover.get("EntityRegistrantName") or origin.name, form=cover.get("DocumentType") or origin.form
-    )
-    reading.passages += text_of.text_passages(
-        roots,
-        origin,
-        _stem(path),
-        source,
-        period=iso_date_or_none(cover.get("DocumentPeriodEndDate")),
+def _said_by(cover: Mapping[str, str], about: Origin) -> Origin:
+    """What the file says of itself, the cover page first."""
+    return replace(
+        about,
+        name=cover.get("EntityRegistrantName") or about.name,
+        form=cover.get("DocumentType") or about.form,
+        period=iso_date_or_none(cover.get("DocumentPeriodEndDate")) or about.period,
         ticker=cover.get("TradingSymbol"),
     )
 
 
+def _complete(document: Document, path: Path, reading: Reading) -> None:
+    """Give a document that is one of a set the contexts and units that stand in another file of its folder."""
+    named = {number.context for number in document.numbers} | {text.context for text in document.texts}
+    missing = named - document.contexts.keys() - document.refused
+    if not missing:
+        return
+    holders = [other for other in _beside(path) if missing <= other.contexts.keys()]
+    if len(holders) == 1:
+        document.contexts = {**holders[0].contexts, **document.contexts}
+        document.units = {**holders[0].units, **document.units}
+        document.texts += (text for text in holders[0].texts if text.concept.partition(":")[0] == "dei")
+        reading.remarks["contexts taken from another file of the filing"] += 1
+    elif not document.contexts and document.numbers:
+        raise UserError(
+            f"{path}:1: one document of several, and the contexts of its facts are not in it; "
+            "give the full submission (the filing's .txt), or a folder with all of its documents"
+        )
+
+
+def _beside(path: Path) -> Iterator[Document]:
+    """The other inline documents in a file's folder."""
+    for other in sorted(path.parent.glob("*.*htm*")) if path.exists() else ():
+        if other != path and any(namespace in content(other)[:200_000] for namespace in _INLINE):
+            with suppress(UserError):  # that one's own fault is told when it is read
+                yield read_inline([_xhtml(content(other), str(other))], Reading())
+
+
+def _kind(paper: Paper) -> str:
+    head = paper.body[:200_000]
+    if is_instance(paper.body):
+        return "instance"
+    if any(namespace in head for namespace in _INLINE):
+        return "inline"
+    if not paper.is_text:
+        return "other"
+    if paper.type and is_plain(paper.body.decode("latin-1")):
+        return "plain"
+    return "html" if _MARKUP.search(head) else "other"
+
+
 def _stem(path: Path) -> str:
-    return re.sub(r"(\.(html?|xml|txt|gz))+$", "", path.name, flags=re.IGNORECASE)
+    return re.sub(r"(\.(html?|xml|txt|nc|gz))+$", "", path.name, flags=re.IGNORECASE)
 
 
-def _documents(data: bytes) -> Iterator[bytes]:
-    """The documents inside an SGML submission; the file itself when it is none."""
-    wrapped = [found[1] for found in _DOCUMENT.finditer(data)] if b"<DOCUMENT>" in data[:100_000].upper() else []
-    for document in wrapped or [data]:
-        body = _BODY.search(document) if wrapped else None
-        content = body[1] if body else document
-        inner = _WRAP.match(content)
-        yield (inner[2] if inner else content).strip()
-
-
-def _origin(data: bytes, path: Path) -> Origin:
-    """Accession, filing date, form and filer: from the submission's header, else what the path's own names say."""
-    head = data[:20_000].decode("latin-1") if b"<" in data[:20_000] else ""
-    filed = re.search(r"FILED AS OF DATE:\s*(\d{4})(\d\d)(\d\d)", head)
-    form = re.search(r"CONFORMED SUBMISSION TYPE:\s*(\S+)", head)
-    entity = re.search(r"CENTRAL INDEX KEY:\s*0*(\d+)", head)
-    name = re.search(r"COMPANY CONFORMED NAME:\s*(.+)", head)
-    kind = _TYPE.search(data[:2000])
-    number = re.search(r"ACCESSION NUMBER:\s*(\S+)", head)
-    places = [number[1]] if number else [path.name, path.parent.name]
-    accession = next((found for place in places if (found := _ACCESSION.search(place))), None)
-    return Origin(
-        accession="-".join(accession.groups()) if accession else None,
-        filed="-".join(filed.groups()) if filed else None,
-        form=form[1] if form else kind[1].decode("latin-1") if kind else None,
-        entity=entity[1] if entity else None,
-        name=name[1].strip() if name else None,
-        where=str(path),
-    )
+def _as_utf8(data: bytes) -> bytes:
+    """A file in UTF-16 as UTF-8, its declaration changed with it."""
+    if data[:2] not in (b"\xff\xfe", b"\xfe\xff"):
+        return data
+    text = data.decode("utf-16", "replace")
+    return re.sub(r"(<\?xml[^>]*encoding=[\"'])utf-16[^\"']*", r"\1utf-8", text, count=1, flags=re.IGNORECASE).encode()
 
 
 _ENTITY = re.compile(rb"&([A-Za-z][A-Za-z0-9]*);")
 _XML_OWN = frozenset((b"amp", b"lt", b"gt", b"quot", b"apos"))
+
+
+def _xhtml(body: bytes, where: str) -> Any:
+    """Root of an inline XBRL document.
+
+    Raises:
+        UserError: not well-formed; names the line.
+    """
+    try:
+        return parse_xml(_named_entities(body), where)
+    except UserError as error:
+        if _SAVED in body[:2000]:
+            line = str(error).removeprefix(where).split(":")[1]
+            raise UserError(
+                f"{where}:{line}: saved by a browser, which rewrites the markup; fetch the file as the SEC serves it"
+            ) from error
+        raise
 
 
 def _named_entities(body: bytes) -> bytes:
@@ -143,7 +192,18 @@ def _html(body: bytes, where: str) -> Any:
     Raises:
         UserError: no element in it.
     """
-    root = etree.HTML(body, etree.HTMLParser(huge_tree=True, no_network=True))
+    root = etree.HTML(body, etree.HTMLParser(huge_tree=True, no_network=True, encoding=_encoding(body)))
     if root is None:
         raise UserError(f"{where}:1: holds no HTML element; fetch the file again")
     return root
+
+
+def _encoding(body: bytes) -> str | None:
+    """The encoding of HTML that declares none: UTF-8 where it is that, else Windows-1252, as browsers take it."""
+    if _CHARSET.search(body[:4096]):
+        return None
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError:
+        return "cp1252"
+    return "utf-8"

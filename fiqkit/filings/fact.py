@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 from fiqkit.records import Passage
@@ -106,6 +107,7 @@ def dims_json(dims: Mapping[str, str]) -> str:
     return json.dumps(dims, sort_keys=True, ensure_ascii=False) if dims else "{}"
 
 
+@lru_cache(4096)
 def iso_date(text: str) -> str:
     """A date as YYYY-MM-DD.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from lxml import etree
@@ -50,6 +51,32 @@ def read_inline(roots: Sequence[Any], reading: Reading) -> Document:
     return document
 
 
+def document_sets(roots: Sequence[Any]) -> list[list[Any]]:
+    """The roots of a submission's inline documents, those together that share their contexts.
+
+    A set begins with a document whose contexts or units mean something else than those of the same name before, as
+    those of a filing-fee exhibit do; a document without any belongs to the first.
+    """
+    sets: list[tuple[dict[Any, Any], list[Any]]] = []
+    for root in roots if len(roots) > 1 else ():
+        document = Document()
+        for element in root.iter(CONTEXT):
+            read_context(element, document, Reading())
+        for element in root.iter(UNIT):
+            read_unit(element, document)
+        own = {("context", k): v for k, v in document.contexts.items()} | {
+            ("unit", k): v for k, v in document.units.items()
+        }
+        for known, members in sets:
+            if all(known.get(key, value) == value for key, value in own.items()):
+                known.update(own)
+                members.append(root)
+                break
+        else:
+            sets.append((own, [root]))
+    return [members for _, members in sets] or [[root] for root in roots]
+
+
 def _elements(root: Any, name: str) -> Iterator[Any]:
     return root.iter(*(f"{{{namespace}}}{name}" for namespace in NAMESPACES))
 
@@ -83,9 +110,14 @@ def _number(element: Any, document: Document, reading: Reading) -> None:
 
 def _value(element: Any) -> Number:
     text = ((element.text or "") if len(element) == 0 else _displayed(element)).strip()
-    form = element.get("format")
+    get = element.get
+    return _figure(text, get("format"), get("scale"), get("sign") == "-")
+
+
+@lru_cache(16384)  # a filing states most of its figures more than once
+def _figure(text: str, form: str | None, scale: str | None, negative: bool) -> Number:
     numeral = transform(form.rpartition(":")[2], text) if form else dot_decimal(text)
-    return scaled(numeral, int(element.get("scale") or 0), element.get("sign") == "-")
+    return scaled(numeral, int(scale or 0), negative)
 
 
 def _displayed(element: Any) -> str:

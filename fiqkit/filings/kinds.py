@@ -12,12 +12,14 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from fiqkit.errors import UserError
 from fiqkit.filings.damage import DAMAGE, reason
 from fiqkit.filings.exports import NotOurs
 
 _SNIFF = 1 << 16
+_GZIP = b"\x1f\x8b"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +45,17 @@ class Part:
 
 
 def content(path: Path) -> bytes:
-    """All bytes of a file, unzipped where it is gzip.
+    """All bytes of a file, unzipped where it is gzip, also where it was packed twice.
 
     Raises:
         UserError: unreadable or a damaged gzip.
     """
     try:
         data = path.read_bytes()
-        return gzip.decompress(data) if data[:2] == b"\x1f\x8b" or path.suffix.lower() == ".gz" else data
+        packed = path.suffix.lower() == ".gz"
+        while packed or data[:2] == _GZIP:
+            data, packed = gzip.decompress(data), False
+        return data
     except DAMAGE as error:
         raise UserError(f"{path}:1: cannot be read ({reason(error)}); fetch the file again") from error
 
@@ -72,19 +77,57 @@ def parts(path: Path, entity: str | None = None, name: str | None = None) -> lis
 
 
 def _head(path: Path) -> bytes:
+    """A file's first bytes, unzipped, as UTF-8 where they are UTF-16."""
     with path.open("rb") as raw:
         magic = raw.read(2)
         raw.seek(0)
-        packed = magic == b"\x1f\x8b" or path.suffix.lower() == ".gz"
-        head = gzip.GzipFile(fileobj=raw).read(_SNIFF) if packed else raw.read(_SNIFF)
+        stream: Any = raw
+        if path.suffix.lower() == ".gz" or magic == _GZIP:
+            stream = gzip.GzipFile(fileobj=raw)
+        head = stream.read(_SNIFF)
+        if head[:2] == _GZIP:
+            raw.seek(0)
+            head = gzip.GzipFile("", "rb", fileobj=gzip.GzipFile(fileobj=raw)).read(_SNIFF)
     if not head.strip():
         raise UserError(f"{path}:1: the file is empty; fetch it again")
     if path.suffix.lower() == ".zip" and magic != b"PK":
         raise UserError(f"{path}:1: not a zip in spite of its name; download it again")
-    return head
+    return head.decode("utf-16", "replace").encode() if head[:2] in (b"\xff\xfe", b"\xfe\xff") else head
+
+
+# What a filing's folder at the SEC holds beside its documents: the root element, or a part of the name, and what it is.
+_BESIDE_BY_ROOT = {
+    b"schema": "an XBRL taxonomy schema",
+    b"linkbase": "an XBRL linkbase",
+    b"FilingSummary": "the SEC's list of the pages that it renders",
+    b"InstanceReport": "a page that the SEC renders from the facts",
+}
+_BESIDE_BY_NAME = (
+    (re.compile(r"R\d+\.(html?|xml)(\.gz)?"), "a page that the SEC renders from the facts"),
+    (re.compile(r".*-index(-headers)?\.html?"), "the SEC's list of the filing's files"),
+    (re.compile(r"MetaLinks\.json"), "the SEC's list of the filing's elements"),
+)
+_ROOT = re.compile(rb"<(?:[\w.-]+:)?([A-Za-z][\w.-]*)")
+
+
+def _refuse_beside(path: Path, head: bytes) -> None:
+    """Files that stand beside a filing's documents and hold nothing of their own.
+
+    Raises:
+        NotOurs: it is one.
+    """
+    what = next((what for name, what in _BESIDE_BY_NAME if name.fullmatch(path.name)), None)
+    if what is None and head.lstrip(b"\xef\xbb\xbf \r\n\t")[:1] == b"<" and (root := _ROOT.search(head)):
+        what = _BESIDE_BY_ROOT.get(root[1])
+    extract = re.fullmatch(r"(.+)_htm\.xml(\.gz)?", path.name)
+    if extract and any(path.with_name(extract[1] + suffix).exists() for suffix in (".htm", ".htm.gz")):
+        what = f"what the SEC extracts from {extract[1]}.htm, which is read"
+    if what:
+        raise NotOurs(f"{path}:1: {what}; nothing in it is read")
 
 
 def _kind(path: Path, head: bytes) -> str:
+    _refuse_beside(path, head)
     suffixes = [suffix.lower() for suffix in path.suffixes]
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
     if start in b"{[":

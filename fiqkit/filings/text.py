@@ -1,4 +1,4 @@
-"""A filing's text as passages: by section, tables apart, boilerplate markup gone.
+"""A filing's text as passages: by section, tables apart with their title and unit, boilerplate markup gone.
 
 These passages are for a user's own index; what the kit bundles is rendered from facts instead (`render`).
 """
@@ -7,33 +7,71 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
+from itertools import takewhile
 from typing import Any
 
 from lxml import etree
 
 from fiqkit.filings.identity import passage_id
+from fiqkit.filings.tables import Placed, Row, aligned, written
 from fiqkit.filings.xbrl import Origin
 from fiqkit.records import Passage
 
-WORDS = 250  # of running text in a passage; a table is never cut
+WORDS = 250  # of running text in a passage, its heading included; a table is never cut
+_TITLE_WORDS = 20  # of a line that can be part of a table's title
+_TITLE_LINES = 5
 
-_TEXT_NODES = etree.XPath(".//text()", smart_strings=False)
 _BLOCKS = frozenset(
-    "p div tr li h1 h2 h3 h4 h5 h6 br hr table ul ol section blockquote center title body".split()  # noqa: SIM905
+    "p div tr li h1 h2 h3 h4 h5 h6 br hr table ul ol section blockquote center title body header footer main article "  # noqa: SIM905
+    "aside nav figure figcaption address dl dt dd pre form fieldset details summary caption td th".split()
 )
-_CELLS = frozenset(("td", "th", "tr", "table"))
-_SKIPPED = frozenset("header style script title head".split())  # noqa: SIM905
+_SKIPPED = frozenset("ix:header ix:exclude style script title head".split())  # noqa: SIM905
+_ROWS, _CELLS = frozenset(("tr", "caption")), frozenset(("td", "th"))
+_CELL_TAGS = _CELLS | {f"{{http://www.w3.org/1999/xhtml}}{name}" for name in _CELLS}
+_IX = re.compile(r"\{http://www\.xbrl\.org/20\d\d/inlineXBRL\}")
 _ITEM = re.compile(r"(part\s+[iv]+\b[\s,.–—-]*)?item\s*\d{1,2}\s*[a-c]?\s*[.:–—-]?(\s|$)", re.IGNORECASE)
-_SPACE = re.compile(r"[\s\u00a0\u200b]+")
-_LONELY = re.compile(r"(?<=[($€£¥])\s*\|\s*|\s*\|\s*(?=[)%])")
+_FURNITURE = re.compile(
+    r"(?:F-|S-|page\s+)?\d{1,4}|table of contents|index to .{0,40}|[^|]{0,40}\|[^|]{0,40}(?:\|[^|]{0,20})?",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"(?<=[.!?。！？])\s+")
 _DIGIT = re.compile(r"\d")
 
 
+@lru_cache(1024)
+def _local(tag: Any) -> str:
+    """Local name of a tag in lower case, `ix:` before one of inline XBRL; empty for a comment."""
+    if not isinstance(tag, str):
+        return ""
+    local = tag.rpartition("}")[2].lower()
+    return f"ix:{local}" if _IX.match(tag) else local
+
+
+def _blocks_as_xslt() -> Any:
+    """Text of an element in one call of libxml2: blocks and cells apart, the parts of a word joined, exclusions out."""
+    block = "|".join(f"h:{name}|{name}" for name in sorted(_BLOCKS))
+    return etree.XSLT(
+        etree.XML(
+            '<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform" '
+            'xmlns:h="http://www.w3.org/1999/xhtml" xmlns:a="http://www.xbrl.org/2013/inlineXBRL" '
+            'xmlns:b="http://www.xbrl.org/2008/inlineXBRL"><xsl:output method="text"/>'
+            '<xsl:template match="a:exclude|b:exclude|h:style|h:script|style|script"/>'
+            f'<xsl:template match="{block}"><xsl:text> </xsl:text><xsl:apply-templates/><xsl:text> </xsl:text>'
+            "</xsl:template></xsl:stylesheet>"
+        )
+    )
+
+
+@lru_cache(1)
+def _displayed() -> Any:
+    return _blocks_as_xslt()
+
+
 def block_text(element: Any) -> str:
-    """Text of an element and all it holds on one line, words of neighbouring cells kept apart."""
-    return " ".join(" ".join(_TEXT_NODES(element)).split())
+    """Text of an element and all it holds on one line, as displayed: words of neighbouring cells kept apart."""
+    return " ".join(str(_displayed()(element)).split())
 
 
 @dataclass(slots=True)
@@ -45,28 +83,29 @@ class Block:
     table: bool = False
 
 
-@dataclass(slots=True)
-class _Table:
-    rows: list[str] = field(default_factory=list)
-    cells: list[str] = field(default_factory=list)
-    cell: list[str] = field(default_factory=list)
-
-
 def blocks(root: Any) -> Iterator[Block]:
     """The paragraphs and tables of a document in reading order; hidden parts are left out."""
+    return sectioned(_lines(root))
+
+
+def sectioned(lines: Iterable[tuple[str, bool]]) -> Iterator[Block]:
+    """(text, is it a table) with the section that each stands in: the last "Item 7. …" before it."""
     section = ""
-    for text, table in _lines(root):
-        if not table and len(text) <= 150 and _ITEM.match(text):
+    for text, table in lines:
+        if not table and is_heading(text):
             section = text
         else:
             yield Block(text, section, table)
 
 
+def is_heading(line: str) -> bool:
+    """Whether a line begins a section: "Item 7. …"."""
+    return len(line) <= 150 and _ITEM.match(line) is not None
+
+
 def _lines(root: Any) -> Iterator[tuple[str, bool]]:
-    """(text, is it a table) of every block. A table inside another is taken row by row into the outer one."""
+    """(text, is it a table) of every block."""
     words: list[str] = []
-    table: _Table | None = None
-    depth = 0
     walk = etree.iterwalk(root, events=("start", "end"))
     for event, element in walk:
         tag = _local(element.tag)
@@ -75,37 +114,19 @@ def _lines(root: Any) -> Iterator[tuple[str, bool]]:
                 walk.skip_subtree()
                 continue
             if tag in _BLOCKS and (line := _flush(words)):
-                if table is None:
-                    yield line, False
-                else:
-                    table.cell.append(line)
+                yield line, False
             if tag == "table":
-                depth += 1
-                table = table or _Table()
-            if tag and element.text:
+                walk.skip_subtree()
+                yield from _table(element)
+            elif tag and element.text:
                 words.append(element.text)
             continue
-        if table is not None and tag in _CELLS:
-            _close(tag, table, _flush(words))
-            depth -= tag == "table"
-            if depth == 0:
-                yield from _emit(table)
-                table = None
-        elif tag in _BLOCKS and (line := _flush(words)):
-            if table is None:
-                yield line, False
-            else:
-                table.cell.append(line)
+        if tag in _BLOCKS and (line := _flush(words)):
+            yield line, False
         if element.tail:
             words.append(element.tail)
     if line := _flush(words):
         yield line, False
-
-
-@lru_cache(1024)
-def _local(tag: Any) -> str:
-    """Local name of a tag in lower case; empty for a comment."""
-    return tag.rpartition("}")[2].lower() if isinstance(tag, str) else ""
 
 
 def _hidden(element: Any) -> bool:
@@ -116,79 +137,162 @@ def _hidden(element: Any) -> bool:
 def _flush(words: list[str]) -> str:
     if not words:
         return ""
-    text = _SPACE.sub(" ", "".join(words)).strip()
+    text = _tidy("".join(words))
     words.clear()
     return text
 
 
-def _close(tag: str, table: _Table, line: str) -> None:
-    """End a cell, and with a row's end the row."""
-    if line:
-        table.cell.append(line)
-    if tag in ("td", "th"):
-        if table.cell:
-            table.cells.append(" ".join(table.cell))
-            table.cell.clear()
-        return
-    table.cells += table.cell
-    table.cell.clear()
-    if table.cells:
-        table.rows.append(_LONELY.sub("", " | ".join(table.cells)))
-        table.cells.clear()
+def _tidy(text: str) -> str:
+    """Text with single spaces; a space without width is one too."""
+    return " ".join((text.replace("\u200b", " ") if "\u200b" in text else text).split())
 
 
-def _emit(table: _Table) -> Iterator[tuple[str, bool]]:
+# --- tables ---------------------------------------------------------------------------------------------------------
+
+
+def _table(table: Any) -> Iterator[tuple[str, bool]]:
+    """A table, and after it those in its cells that are not rows of it."""
+    apart: list[Any] = []
+    yield from as_blocks(aligned(_rows(table, 0, apart)))
+    for inner in apart:
+        yield from _table(inner)
+
+
+def as_blocks(rows: list[list[str]]) -> Iterator[tuple[str, bool]]:
     """A table with figures as one block; one that only arranges text as paragraphs."""
-    figures = sum(bool(_DIGIT.search(row)) and "|" in row for row in table.rows)
+    figures = sum(sum(map(bool, row)) > 1 and any(map(_DIGIT.search, row)) for row in rows)
     if figures >= 2:
-        yield "\n".join(table.rows), True
+        yield "\n".join(written(rows)), True
     else:
-        yield from ((row.replace(" | ", " "), False) for row in table.rows)
+        yield from ((" ".join(filter(None, row)), False) for row in rows)
 
 
-def text_passages(
-    roots: Iterable[Any],
-    origin: Origin,
-    stem: str,
-    source: str,
-    *,
-    period: str | None = None,
-    ticker: str | None = None,
-) -> Iterator[Passage]:
-    """Passages of a filing: a section's paragraphs up to `WORDS` words, and each table under the line before it.
+def _rows(table: Any, offset: int, apart: list[Any]) -> Iterator[Row]:
+    """The rows of a table from a column on. A table alone in its row gives its own; others go to `apart`."""
+    reaching: dict[int, int] = {}  # column → rows below that a cell still reaches into
+    for element in _inside(table, _ROWS):
+        row: Row = []
+        inner: list[tuple[int, Any]] = []
+        column = offset
+        below: dict[int, int] = {}
+        for cell in _cells(element):
+            while column in reaching:
+                column += 1
+            get = cell.get
+            width = _span(span) if (span := get("colspan")) else 1
+            if (span := get("rowspan")) and (deep := _span(span)) > 1:
+                below |= dict.fromkeys(range(column, column + width), deep)
+            if len(cell):
+                found: list[Any] = []
+                text = _flush(_gather(cell, [], found))
+                inner += ((column, one) for one in found)
+            else:
+                text = _tidy(cell.text) if cell.text else ""
+            if text:
+                row.append(Placed(column, column + width, text))
+            column += width
+        if reaching or below:
+            reaching = {n: left - 1 for n, left in (reaching | below).items() if left > 1}
+        yield row
+        if row or len(inner) > 1:
+            apart += (one for _, one in inner)
+        else:
+            for start, one in inner:
+                yield from _rows(one, start, apart)
+
+
+def _cells(row: Any) -> list[Any]:
+    """The cells of a row; a caption is a row with itself for a cell."""
+    if _local(row.tag) == "caption":
+        return [row]
+    cells = [cell for cell in row if cell.tag in _CELL_TAGS and not _hidden(cell)]
+    return cells if len(cells) == len(row) else list(_inside(row, _CELLS))
+
+
+def _inside(element: Any, tags: frozenset[str]) -> Iterator[Any]:
+    """The rows of a table or the cells of a row, through whatever wraps them, but not those of a table inside."""
+    for child in element:
+        tag = _local(child.tag)
+        if _hidden(child):
+            continue
+        if tag in tags:
+            yield child
+        elif tag and tag not in _CELLS and tag != "table" and tag not in _SKIPPED:
+            yield from _inside(child, tags)
+
+
+def _gather(element: Any, words: list[str], tables: list[Any]) -> list[str]:
+    """The pieces of a cell's text in order; tables in it are put aside."""
+    if text := element.text:
+        words.append(text)
+    for child in element:
+        tag = _local(child.tag)
+        if tag == "table":
+            tables.append(child)
+        elif tag and tag not in _SKIPPED and not _hidden(child):
+            edge = (" ",) if tag in _BLOCKS else ()
+            words += edge
+            if len(child):
+                _gather(child, words, tables)
+            elif text := child.text:
+                words.append(text)
+            words += edge
+        if tail := child.tail:
+            words.append(tail)
+    return words
+
+
+@lru_cache(1024)
+def _span(text: str) -> int:
+    """How many columns or rows a cell takes; a browser takes what is no number for one."""
+    return max(1, min(1000, int(text))) if text.isdecimal() and len(text) < 6 else 1
+
+
+# --- passages -------------------------------------------------------------------------------------------------------
+
+
+def text_passages(documents: Iterable[Iterable[Block]], origin: Origin, stem: str, source: str) -> Iterator[Passage]:
+    """Passages of a filing: a section's paragraphs up to `WORDS` words, and each table under its title and unit.
 
     Args:
+        documents: the blocks of each of the filing's documents.
         stem: the file's name without its endings.
         source: hash of the file's bytes, by which files of one name are kept apart.
     """
     place = stem if origin.accession is None or origin.accession in stem else f"{origin.accession}:{stem}"
-    texts = (text for root in roots for text in pack(blocks(root)))
+    texts = (text for found in documents for text in pack(found))
     for number, text in enumerate(texts, 1):
         yield Passage(
             passage_id=passage_id(f"{place}:{number:04d}", source, text),
             text=text,
             company=origin.name,
-            ticker=ticker,
+            ticker=origin.ticker,
             form=origin.form,
             filed=origin.filed,
-            period=period,
+            period=origin.period,
             source=stem,
         )
 
 
 def pack(found: Iterable[Block]) -> Iterator[str]:
-    """Join neighbouring paragraphs of one section up to `WORDS` words; a table keeps the line before it as caption."""
+    """Join neighbouring paragraphs of one section up to `WORDS` words; a table stands under its title and unit.
+
+    Short lines right before a table ("CONSOLIDATED BALANCE SHEETS", "(in thousands)") go with it; a sentence that leads
+    to it is repeated over it.
+    """
     lines: list[str] = []
     section, count = "", 0
-    for block in found:
+    for block in _cut(found):
         words = len(block.text.split())
         if lines and (block.section != section or block.table or count + words > WORDS):
-            caption = lines[-1] if block.table and len(lines[-1]) <= 300 else ""
-            yield _headed(section, lines)
-            lines, count = [], 0
-            if caption and block.section == section:
-                lines = [caption]
+            title = _title(lines) if block.table and block.section == section else []
+            if rest := [line for line in lines if line not in title]:
+                yield _headed(section, rest)
+            if block.table and not title and block.section == section:
+                title = [line for line in rest if not _FURNITURE.fullmatch(line) and len(line) <= 300][-1:]
+            lines, count = title, 0
         section = block.section
+        count = count or len(section.split())
         lines.append(block.text)
         count += words
         if block.table:
@@ -196,6 +300,42 @@ def pack(found: Iterable[Block]) -> Iterator[str]:
             lines, count = [], 0
     if lines:
         yield _headed(section, lines)
+
+
+def _title(lines: list[str]) -> list[str]:
+    """The last lines that are no sentences, without page numbers and running heads."""
+    last = takewhile(
+        lambda line: len(line.split()) <= _TITLE_WORDS and not line.endswith((".", "。", ";")), lines[::-1]
+    )
+    return [line for line in list(last)[:_TITLE_LINES][::-1] if not _FURNITURE.fullmatch(line)]
+
+
+def _cut(found: Iterable[Block]) -> Iterator[Block]:
+    """Blocks of which no paragraph is too long for a passage; cuts fall after a sentence where they can."""
+    for block in found:
+        if block.table:
+            yield block
+        else:
+            limit = max(WORDS // 2, WORDS - len(block.section.split()))
+            yield from (Block(text, block.section) for text in _pieces(block.text, limit))
+
+
+def _pieces(text: str, limit: int) -> Iterator[str]:
+    if len(text.split()) <= limit:
+        yield text
+        return
+    piece: list[str] = []
+    for sentence in _SENTENCE.split(text):
+        words = sentence.split()
+        if piece and len(piece) + len(words) > limit:
+            yield " ".join(piece)
+            piece = []
+        piece += words
+        while len(piece) > limit:
+            yield " ".join(piece[:limit])
+            piece = piece[limit:]
+    if piece:
+        yield " ".join(piece)
 
 
 def _headed(section: str, lines: list[str]) -> str:

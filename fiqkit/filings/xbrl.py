@@ -64,14 +64,17 @@ class Origin:
     form: str | None = None
     entity: str | None = None
     name: str | None = None
+    period: str | None = None
+    ticker: str | None = None
     where: str = ""
 
 
 @dataclass(slots=True)
 class Document:
-    """The XBRL content of one filing, gathered from all of its documents."""
+    """The XBRL content of one filing, gathered from all of its documents; `refused` are ids of contexts without one."""
 
     contexts: dict[str, Context] = field(default_factory=dict)
+    refused: set[str] = field(default_factory=set)
     units: dict[str, str] = field(default_factory=dict)
     numbers: list[RawNumber] = field(default_factory=list)
     texts: list[RawText] = field(default_factory=list)
@@ -111,6 +114,7 @@ def read_context(element: Any, document: Document, reading: Reading) -> None:
     try:
         document.contexts[element.get("id", "")] = _context(element)
     except ValueError as error:
+        document.refused.add(element.get("id", ""))
         reading.left_out[f"context refused: {error}"] += 1
 
 
@@ -194,7 +198,7 @@ def decimals_of(value: Number, digits: str | None) -> str | None:
 
 def to_rows(document: Document, origin: Origin, source: str, reading: Reading) -> None:
     """Resolve a document's raw facts into rows of `reading`, with the form and the name that its cover states."""
-    cover = _cover(document)
+    cover = cover_of(document)
     form = cover.get("DocumentType") or origin.form
     name = cover.get("EntityRegistrantName") or origin.name
     tail = (form, origin.accession, origin.filed, source)
@@ -215,7 +219,7 @@ def to_rows(document: Document, origin: Origin, source: str, reading: Reading) -
     reading.texts += _text_rows(document, name, tail, reading)
     if origin.accession:
         filer = next((row.entity for row in kept), origin.entity)
-        period = iso_date_or_none(cover.get("DocumentPeriodEndDate"))
+        period = iso_date_or_none(cover.get("DocumentPeriodEndDate")) or origin.period
         reading.filings.append(Filing(origin.accession, filer, name, form, period, origin.filed))
 
 
@@ -231,7 +235,7 @@ def _text_rows(document: Document, name: str | None, tail: tuple[Any, ...], read
     return rows
 
 
-def _cover(document: Document) -> Mapping[str, str]:
+def cover_of(document: Document) -> Mapping[str, str]:
     """The cover page's entries about the filer as a whole, by local name."""
     cover: dict[str, str] = {}
     for text in document.texts:

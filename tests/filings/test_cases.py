@@ -141,6 +141,149 @@ def test_tables_that_are_no_statements(name: str, words: str, cases: Path) -> No
         read(cases / name)
 
 
+# Case → the passages' texts.
+PASSAGES = {
+    "14a-latin1.htm": ["Société Générale - résultat EUR\n3"],
+    "14b-cp1252.htm": ["Société Générale – résultat €\n3"],
+    "20-8k-ex991.txt": [
+        "Item 2.02 Results of Operations. A press release is furnished as Exhibit 99.1.",
+        "Example Corp reported total revenues of $509,589 in 2024.",
+    ],
+    "22-daily-feed.nc": ["Sales rose to 10 million."],
+    "23-submission-2012.txt": ["Item 8. Financial Statements\nTotal assets were 7 dollars."],
+    "28-blank-cells.htm": [
+        "Consolidated statement of equity\n | Common stock | Retained earnings | Treasury stock | Total\n"
+        "Balance, January 1 | 100 | 500 | (50) | 550\nNet income |  | 30 |  | 30\nPurchases |  |  | (5) | (5)\n"
+        "Balance, March 31 | 100 | 530 | (55) | 575"
+    ],
+    "29-title-two-lines-above.htm": [
+        "Item 8. Financial Statements\nEXAMPLE CORP\nCONSOLIDATED BALANCE SHEETS\n(in thousands)\n | 2024 | 2023\n"
+        "Cash | 10 | 9\nTotal assets | 100 | 90"
+    ],
+    "32-html5-header.htm": ["Annual report 2024\nRevenue was 5 million.\nBody text here."],
+    "33-inline-words.htm": ["Note\n | 2024 | 2023\nInventories(1) | 1,234 | 987\nCash | 567 | 8"],
+    "35-two-tables.htm": [
+        "Item 8. Financial Statements\nBalance sheet (in millions)\n | 2024\nCash | 10\nAssets | 100",
+        "Item 8. Financial Statements\n | 2024\nDebt | 10\nEquity | 90",
+    ],
+    "36-nested-table.htm": ["Caption\nOuter\n | 2024 | 2023\nCash | 10 | 9\nDebt | 8 | 7"],
+    "37-marker-in-cell.htm": ["Caption\n | 2024 | 2023\nBacklog | 1,234 (1) | 987\nOrders | $ 5 | $ 6"],
+}
+
+
+@pytest.mark.parametrize("name", PASSAGES)
+def test_passages(name: str, cases: Path) -> None:
+    assert [passage.text for passage in read(cases / name).passages] == PASSAGES[name]
+
+
+def test_25_plain_text(cases: Path) -> None:
+    texts = [passage.text for passage in read(cases / "25-plain-text.txt").passages]
+    assert max(len(text.split()) for text in texts) <= 250
+    assert (
+        "ITEM 1. BUSINESS\nCONSOLIDATED BALANCE SHEET\n(In thousands)\n | 1998 | 1997\nCash | $1,234 | $987\n"
+        "Receivables | 456 | 321\nTotal assets | $1,690 | $1,308" in texts
+    )
+
+
+def test_31_a_long_paragraph(cases: Path) -> None:
+    texts = [passage.text for passage in read(cases / "31-long-paragraph.htm").passages]
+    assert max(len(text.split()) for text in texts) <= 250
+    assert " ".join(text.partition("\n")[2] for text in texts).split() == [f"w{n}" for n in range(900)]
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "accession", "filed", "entity"),
+    [
+        ("21a-form.txt", "DEF 14A", "0001234567-25-000020", "2025-03-01", "12345"),
+        ("21b-form.txt", "NT 10-K", "0001234567-25-000020", "2025-03-01", "12345"),
+        ("22-daily-feed.nc", "8-K", "0001493152-25-001317", "2025-01-08", "880984"),
+    ],
+)
+def test_headers(name: str, form: str, accession: str, filed: str, entity: str, cases: Path) -> None:
+    from fiqkit.filings.submission import origin
+
+    about = origin((cases / name).read_bytes(), cases / name)
+    assert (about.form, about.accession, about.filed, about.entity) == (form, accession, filed, entity)
+    assert {(p.form, p.filed) for p in read(cases / name).passages} == {(form, filed)}
+
+
+# Case → (concept, end, dims) → (value, start), of all facts.
+FACTS: dict[str, dict[tuple[str, str, str], tuple[Any, ...]]] = {
+    "02-scenario-typed.xml": {
+        ("us-gaap:Revenues", "2024-12-31", '{"xx:CustomerAxis": "typed:C 7", "xx:RegionAxis": "xx:EastMember"}'): (
+            41,
+            "2024-01-01",
+        ),
+        ("us-gaap:Revenues", "2024-12-31", "{}"): (100, "2024-01-01"),
+    },
+    "03-nested.htm": {
+        ("us-gaap:CommonStockParOrStatedValuePerShare", "2024-12-31", "{}"): (1e-05, None),
+        ("us-gaap:CommonStockParOrStatedValuePerShare", "2023-12-31", "{}"): (1e-05, None),
+    },
+    "04-scale-minus2.htm": {
+        ("us-gaap:EffectiveIncomeTaxRateContinuingOperations", "2024-12-31", "{}"): (0.007, "2024-01-01"),
+        ("xx:A", "2024-12-31", "{}"): (0.1235, "2024-01-01"),
+        ("xx:B", "2024-12-31", "{}"): (12.345, "2024-01-01"),
+    },
+    "05-parens-sign.htm": {("us-gaap:OperatingIncomeLoss", "2024-12-31", "{}"): (-500, "2024-01-01")},
+    "08-fraction.htm": {("xx:StockSplit", "2024-12-31", "{}"): (0.125, "2024-01-01")},
+    "09-targets.htm": {("us-gaap:Revenues", "2024-12-31", "{}"): (10_000_000, "2024-01-01")},
+    "14a-latin1.htm": {("us-gaap:Assets", "2024-12-31", "{}"): (3_000_000, None)},
+    "14b-cp1252.htm": {("us-gaap:Assets", "2024-12-31", "{}"): (3_000_000, None)},
+    "14d-utf16.xml": {("us-gaap:Assets", "2024-12-31", "{}"): (7, None)},
+    "15a-gz-without-suffix.htm": {("us-gaap:Assets", "2024-12-31", "{}"): (3_000_000, None)},
+    "15b-double.htm.gz": {("us-gaap:Assets", "2024-12-31", "{}"): (3_000_000, None)},
+    "15d-multi-member.htm.gz": {("us-gaap:Assets", "2024-12-31", "{}"): (3_000_000, None)},
+    "23-submission-2012.txt": {("us-gaap:Assets", "2024-12-31", "{}"): (7, None)},
+    "24-two-sets-same-id.txt": {
+        ("us-gaap:Revenues", "2024-12-31", "{}"): (10_000_000, "2024-01-01"),
+        ("xx:TtlFeeAmt", "2025-03-01", "{}"): (5_000_000, "2025-03-01"),
+    },
+}
+
+
+@pytest.mark.parametrize("name", FACTS)
+def test_facts(name: str, cases: Path) -> None:
+    assert {(f.concept, f.end, f.dims): (f.value, f.start) for f in read(cases / name).facts} == FACTS[name]
+
+
+def test_what_is_left_out_is_counted(cases: Path) -> None:
+    assert sum(read(cases / "05-parens-sign.htm").left_out.values()) == 1
+    assert read(cases / "09-targets.htm").left_out == {"meant for another target document": 1}
+    odd = read(cases / "13-odd-date.htm")
+    assert ("us-gaap:Assets", "2024-12-31") in {(f.concept, f.end) for f in odd.facts}
+    assert any("context refused" in reason for reason in odd.left_out)
+
+
+def test_06_exclusions_and_continuations(cases: Path) -> None:
+    (text,) = read(cases / "06-continuation-exclude.htm").texts
+    assert " ".join(text.value.split()) == "Alpha beta. Gamma Delta Epsilon."
+
+
+def test_10_duplicates(cases: Path) -> None:
+    reading = read(cases / "10-duplicates.htm")
+    assert [(f.concept, f.value, f.copies) for f in reading.facts] == [
+        ("us-gaap:Assets", 171_797_000_000, 2),
+        ("us-gaap:Liabilities", 500_000_000, 1),
+        ("us-gaap:Liabilities", 507_000_000, 1),
+    ]
+    assert sum(reading.remarks.values()) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("15c-filing.zip", "unpack it"), ("16-browser-saved.htm", "saved by a browser")]
+)
+def test_files_that_are_refused_in_one_line(name: str, words: str, cases: Path) -> None:
+    with pytest.raises(UserError, match=words) as error:
+        read(cases / name)
+    assert "\n" not in str(error.value)
+
+
+def test_27_a_folder_as_the_sec_serves_it(cases: Path, tmp_path: Path) -> None:
+    summary = ingested(cases / "27-sec-folder", tmp_path)[0]
+    assert (summary.faults, summary.facts, len(summary.skipped)) == ([], 1, 7)
+
+
 def ingested(folder: Path, tmp_path: Path) -> tuple[Summary, FactStore]:
     summary = ingest([folder], tmp_path / "facts.db", jobs=1)
     return summary, FactStore(tmp_path / "facts.db")

@@ -6,11 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-from samples import FILING, INSTANCE, RESOURCES, context, inline, number
+from samples import COVER, FILING, INSTANCE, RESOURCES, context, inline, number
 
 from fiqkit.errors import UserError
 from fiqkit.filings.documents import read_filing
 from fiqkit.filings.fact import Fact, Reading
+from fiqkit.filings.ingest import ingest
 
 PATH = Path("acme_10-K_0000012345-24-000001.html")
 
@@ -245,3 +246,91 @@ def test_documents_of_one_filing_as_files_of_their_own_keep_ids_of_their_own() -
 def test_an_id_stays_while_its_document_does() -> None:
     first, again = (read(FILING, folder / PATH.name).passages for folder in (Path("a"), Path("b")))
     assert first == again
+
+
+def submission(*documents: tuple[str, str, bytes]) -> bytes:
+    header = b"<SEC-DOCUMENT>x\nACCESSION NUMBER:\t\t0000012345-24-000009\nCONFORMED SUBMISSION TYPE:\tNT 10-K\n"
+    return header + b"".join(
+        b"<DOCUMENT>\n<TYPE>%s\n<FILENAME>%s\n<TEXT>\n%s\n</TEXT>\n</DOCUMENT>\n" % (kind.encode(), name.encode(), body)
+        for kind, name, body in documents
+    )
+
+
+def test_exhibits_without_xbrl_stand_beside_an_inline_document_and_rendered_pages_do_not() -> None:
+    page = b"<html><body><p>%s</p></body></html>"
+    reading = read(
+        submission(
+            ("8-K", "a.htm", inline("<p>See the exhibit.</p>" + number("us-gaap:Revenues", "5"))),
+            ("EX-99.1", "b.htm", page % b"Sales rose."),
+            ("EX-99.2", "c.txt", b"Plain words.\n\nAnd more."),
+            ("XML", "R2.htm", page % b"Rendered."),
+            ("GRAPHIC", "d.jpg", b"begin 644 d.jpg\nM5$"),
+            ("EX-101.SCH", "e.xsd", b"<xs:schema xmlns:xs='x'/>"),
+        ),
+        Path("s.txt"),
+    )
+    assert [p.text for p in reading.passages] == ["See the exhibit.\n5", "Sales rose.", "Plain words.\nAnd more."]
+    assert {p.form for p in reading.passages} == {"10-K"}  # as the cover says; the header would say NT 10-K
+    assert len(reading.facts) == 1
+
+
+def test_two_sets_in_one_submission_keep_their_contexts_apart() -> None:
+    other = RESOURCES.replace("2023-01-01", "2020-01-01").replace("2023-12-31", "2020-12-31")
+    main, fees = inline(number("us-gaap:Revenues", "5")), inline(number("acme:Fee", "7"), other)
+    reading = read(submission(("S-3", "a.htm", main), ("EX-FILING FEES", "f.htm", fees)), Path("s.txt"))
+    assert [(f.concept, f.end) for f in reading.facts] == [
+        ("us-gaap:Revenues", "2023-12-31"),
+        ("acme:Fee", "2020-12-31"),
+    ]
+
+
+def test_a_set_over_several_files_of_a_folder_is_read_together(tmp_path: Path) -> None:
+    folder = tmp_path / "000001234524000009"
+    folder.mkdir()
+    exhibit = inline(number("us-gaap:Revenues", "5"), resources="").replace(COVER.encode(), b"")
+    (folder / "ex13.htm").write_bytes(exhibit)
+    with pytest.raises(UserError, match=r"ex13.htm:1: one document of several.*give the full submission"):
+        read(exhibit, folder / "ex13.htm")
+    (folder / "main.htm").write_bytes(inline("<p>See exhibit 13.</p>"))
+    (folder / "damaged.htm").write_bytes(inline("")[:-20])
+    reading = read(exhibit, folder / "ex13.htm")
+    assert [(f.value, f.end, f.accession, f.name) for f in reading.facts] == [
+        (5000000, "2023-12-31", "0000012345-24-000009", "Acme Rockets Inc.")
+    ]
+
+
+def test_a_page_saved_by_a_browser_is_named_as_such() -> None:
+    data = inline("<p>x</p>").replace(b"<html", b"<!-- saved from url=(0036)https://x --><html", 1)
+    with pytest.raises(UserError, match=r":\d+: saved by a browser"):
+        read(data.replace(b"</p>", b""))
+
+
+def test_utf16() -> None:
+    data = INSTANCE.decode().replace('encoding="UTF-8"', 'encoding="UTF-16"').encode("utf-16")
+    assert [f.value for f in read(data, Path("x.xml")).facts] == [f.value for f in read(INSTANCE, Path("x.xml")).facts]
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("a.xsd", b'<?xml version="1.0"?><xsd:schema xmlns:xsd="x"/>'),
+        ("a_cal.xml", b'<?xml version="1.0"?><!-- c --><link:linkbase xmlns:link="x"/>'),
+        ("FilingSummary.xml", b"<?xml version='1.0'?><FilingSummary/>"),
+        ("R12.htm", b"<html><body><p>rendered</p></body></html>"),
+        ("0000012345-24-000009-index.htm", b"<html><body><p>list</p></body></html>"),
+        ("MetaLinks.json", b'{"instance": {}}'),
+    ],
+)
+def test_what_stands_beside_a_filing_is_skipped(name: str, data: bytes, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / name).write_bytes(data)
+    summary = ingest([tmp_path / "in"], tmp_path / "facts.db")
+    assert summary.faults == [] and len(summary.skipped) == 1
+
+
+def test_an_instance_that_the_sec_extracted_is_skipped_beside_its_document(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/a-20231231.htm").write_bytes(FILING)
+    (tmp_path / "in/a-20231231_htm.xml").write_bytes(INSTANCE)
+    summary = ingest([tmp_path / "in"], tmp_path / "facts.db")
+    assert (summary.faults, summary.read) == ([], {"filing": 1})
