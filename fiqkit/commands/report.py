@@ -19,12 +19,14 @@ from fiqkit.commands.options import FILE, json_option, print_json, store_option
 @click.option("--grader", help="Whose grades to take; by default the recorded ones of an import, else those of rules.")
 @click.option("--judge", help="Whose judgements of questions to take; by default as for --grader.")
 @click.option("--cutoff", metavar="DATE", help="Tell items filed before this ISO date from later ones, in every row.")
+@click.option("--labels", type=FILE, help="JSONL of rulings on answers: accuracy raw and corrected for the grader.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the bootstrap.")
 @store_option
 @json_option
 def command(
     runs: tuple[str, ...],
     cutoff: str | None,
+    labels: Path | None,
     form: str | None,
     html: Path | None,
     probes: tuple[Path, ...],
@@ -45,7 +47,7 @@ def command(
 
     kept = Store(store)
     try:
-        report = make_report(kept, runs, grader, judge, cutoff=cutoff, seed=seed)
+        report = make_report(kept, runs, grader, judge, cutoff=cutoff, labels=labels, seed=seed)
         if html:
             from fiqkit.report.html import write_page
 
@@ -69,7 +71,7 @@ def command(
 def _print(report: Any) -> None:
     from rich.console import Console
 
-    from fiqkit.report.notes import diagnosis_lines, partial_runs
+    from fiqkit.report.notes import correction_lines, diagnosis_lines, partial_runs
     from fiqkit.report.terminal import comparison_table, main_table
 
     console = Console()
@@ -78,5 +80,5 @@ def _print(report: Any) -> None:
         console.print(note, style="yellow", highlight=False)
     if report.comparisons:
         console.print(comparison_table(report.comparisons))
-    for line in diagnosis_lines(report.diagnosis):
+    for line in (*correction_lines(report.rows), *diagnosis_lines(report.diagnosis)):
         console.print(line, highlight=False)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fiqkit.errors import UserError
 from fiqkit.metrics.compare import table_comparisons
+from fiqkit.metrics.corrected import Instrument, corrected_numbers
 from fiqkit.metrics.diagnosis import depends_on_form, diagnose
 from fiqkit.metrics.errors import answered_by_template, error_numbers, known_forms
 from fiqkit.metrics.items import item_difficulty, reference_rows
 from fiqkit.metrics.scored import Scored, group
 from fiqkit.metrics.table import main_rows
+from fiqkit.report.labels import read_rulings
 from fiqkit.store.load import load_scored
 from fiqkit.store.store import Store
 
@@ -73,6 +76,7 @@ def make_report(
     judge: str | None = None,
     *,
     cutoff: str | None = None,
+    labels: Path | None = None,
     seed: int = 0,
 ) -> Report:
     """The report of some runs of a store: by default of the last one, with the files that were imported with it.
@@ -80,6 +84,7 @@ def make_report(
     Args:
         runs: ids, "last", or "all".
         cutoff: an ISO date; rows then tell items filed before it from later ones.
+        labels: JSONL of rulings on answers (`fiqkit.report.labels`); rows then have their accuracy `corrected`.
 
     Raises:
         UserError: no run at all, no such run, or no verdict of the grader or judge that was named.
@@ -92,6 +97,8 @@ def make_report(
     for row in rows:
         side = tuple(row[name] for name in ("dataset", "run", "model", "mode", "retrieval"))
         row |= error_numbers(sides[side], by_template)
+    if labels:
+        _correct(rows, scored, read_rulings(labels, store, scored), seed)
     return Report(
         rows=rows,
         references=reference_rows(scored),
@@ -101,6 +108,18 @@ def make_report(
         scored=scored,
         runs=chosen,
     )
+
+
+def _correct(rows: list[dict[str, Any]], scored: Sequence[Scored], rulings: dict[int, bool], seed: int) -> None:
+    """Give each row its accuracy corrected for its grader, which is held against all rulings on its verdicts."""
+    for grader, episodes in group(scored, lambda e: e.grader).items():
+        ruled = [e for e in episodes if e.counts and e.episode in rulings]
+        instrument = Instrument.of([(bool(e.is_intended), rulings[e.episode]) for e in ruled])
+        sides = group(episodes, lambda e: (e.dataset, e.run, e.model, e.mode, e.retrieval))
+        for row in rows:
+            side = tuple(row[name] for name in ("dataset", "run", "model", "mode", "retrieval"))
+            if row["grader"] == grader and side in sides:
+                row["corrected"] = corrected_numbers(sides[side], rulings, instrument, seed=seed)
 
 
 def _chosen(store: Store, names: Sequence[str]) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from fiqkit.metrics.errors import ERRORS, answered_by_template, error_flags, kno
 from fiqkit.metrics.scored import Scored
 from fiqkit.records import Ending, Episode, Instance
 from fiqkit.report.document import Report
-from fiqkit.report.notes import change_name, comparison_notes, diagnosis_lines, notes, partial_runs
+from fiqkit.report.notes import change_name, comparison_notes, correction_lines, diagnosis_lines, notes, partial_runs
 from fiqkit.report.numbers import Row, number, p_value, percent, percent_interval, points
 from fiqkit.store.store import Store
 from fiqkit.taxonomy import CATEGORIES
@@ -100,7 +100,7 @@ def page(report: Report, store: Store, probes: Sequence[Path] = ()) -> str:
         js=Markup((_HERE / "page.js").read_text(encoding="utf-8")),
         columns=_columns(report),
         blocks=list(_blocks(report)),
-        notes=[*notes(report.rows), *partial_runs(report.runs)],
+        notes=[*notes(report.rows), *partial_runs(report.runs), *correction_lines(report.rows)],
         plates=plates,
         orbits=_has_orbits(report),
         **_parts(report.rows),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from fiqkit.metrics.significance import FEW_CLUSTERS
-from fiqkit.report.numbers import Row, percent, points
+from fiqkit.report.numbers import Row, percent, percent_interval, points
 
 
 def notes(rows: Sequence[Row]) -> list[str]:
@@ -122,4 +122,28 @@ def diagnosis_lines(diagnosis: Sequence[Row]) -> list[str]:
         grounds = "; ".join(f"{form}{found['grounds']}" for form, found in zip(forms, same, strict=True))
         several = len({found["run"] for found in diagnosis}) > 1
         lines.append(f"{model}{f' · {run}' if several else ''}: {points_at} ({grounds})")
+    return lines
+
+
+def correction_lines(rows: Sequence[Row]) -> list[str]:
+    """The accuracy of each row raw beside corrected, where rulings were given; what a correction cannot carry."""
+    found = [(row, row["corrected"]) for row in rows if row.get("corrected")]
+    if not found:
+        return []
+    lines = []
+    for grader in dict.fromkeys(row["grader"] for row, _ in found):
+        one = next(numbers for row, numbers in found if row["grader"] == grader)
+        lines.append(
+            f"grader {grader} against the rulings: sensitivity {percent(one['sensitivity'])}, specificity "
+            f"{percent(one['specificity'])}"
+        )
+        lines += [one["doubt"]] if one["doubt"] else []
+    for row, numbers in found:
+        rates = percent_interval(numbers["rogan_gladen"], numbers["rogan_gladen_ci"])
+        why = f" ({numbers['refused']})" if numbers["refused"] else ""
+        rulings = percent_interval(numbers["prediction_powered"], numbers["prediction_powered_ci"])
+        lines.append(
+            f"{_name(row)}: accuracy {percent(numbers['accuracy'])}, by Rogan and Gladen {rates}{why}, "
+            f"prediction-powered {rulings} from {numbers['rulings']} rulings"
+        )
     return lines

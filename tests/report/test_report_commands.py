@@ -151,3 +151,27 @@ def test_a_cutoff_parts_every_row(tmp_path: Path):
     store = graded_by(tmp_path, ("a", "rules", {}))
     (row,) = json.loads(run("report", "--cutoff", "2024-01-01", "--store", str(store), "--json"))["rows"]
     assert row["by_cutoff"]["undated"]["n"] == 1
+
+
+def test_rulings_correct_the_accuracy(store_file: Path, tmp_path: Path, capsys):
+    """Every answer of the store is one text; those of beta in interact are ruled on, one of them against its grade."""
+    answer = '</script><b onclick="x">&amp; 净利润 \u2028 $5'
+    rulings = [
+        {"instance_id": f"t{i}", "final_answer": answer, "model": "beta & co", "mode": "interact", "outcome": outcome}
+        for i, outcome in enumerate(("intended", "default", "intended", None))
+    ]
+    file = tmp_path / "labels.jsonl"
+    file.write_text("\n".join(map(json.dumps, rulings)), encoding="utf-8")
+    store = ("--store", str(store_file))
+    rows = json.loads(run("report", *store, "--labels", str(file), "--json"))["rows"]
+    ruled = {(row["model"], row["mode"]): row["corrected"] for row in rows}
+    assert ruled["beta & co", "interact"]["rulings"] == 3
+    assert ruled["beta & co", "interact"]["prediction_powered"] == pytest.approx(2 / 6 + 1 / 3)
+    assert ruled["alpha", "search"]["rulings"] == 0
+    assert "sensitivity 50.0, specificity 100.0" in run("report", *store, "--labels", str(file))
+    file.write_text('{"instance_id": "t0", "final_answer": "$1", "outcome": "right"}')
+    assert "labels.jsonl:1: outcome 'right' is none of intended" in fails(
+        capsys, "report", *store, "--labels", str(file)
+    )
+    file.write_text('{"instance_id": "t0", "final_answer": "$1", "outcome": "intended"}')
+    assert "none of its 1 rulings" in fails(capsys, "report", *store, "--labels", str(file))
