@@ -87,7 +87,12 @@ class Stage:
                 index.passage(_passage_id(instance))
             return lambda instance: index.passage(_passage_id(instance))
         file = sources.passages or (None if sources.instances else BUNDLED_PASSAGES)
-        found = read_passages(file) if file else []
+        if file is None:
+            raise UserError(
+                f"a search is to return own passages, and there are none for {sources.instances}; name them with "
+                "--passages or --index"
+            )
+        found = read_passages(file)
         made = missing_passages(self._everything, found, self._seed)
         self.built = len(made)
         by_id = {passage.passage_id: passage for passage in (*found, *made)}

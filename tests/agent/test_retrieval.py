@@ -123,6 +123,14 @@ def test_passages_that_the_release_lacks_are_built_and_counted(tmp_path: Path, s
     assert any(line.startswith("43 own passages") for line in said)
 
 
+def test_own_passages_without_a_file_are_refused(tmp_path: Path, make_instance: Make) -> None:
+    write_jsonl(tmp_path / "set.jsonl", [instance_row(make_instance())])
+    lineup = Lineup(agent=("random-reading",), modes=("search",), retrieval="own")
+    with pytest.raises(UserError, match="name them with --passages"):
+        asyncio.run(evaluate(Settings(lineup=lineup, instances=tmp_path / "set.jsonl", store=tmp_path / "runs.db")))
+    assert not (tmp_path / "runs.db").exists()
+
+
 def test_the_papers_preset_is_its_setting() -> None:
     paper = load("paper")
     assert (paper.retrieval, paper.passage_chars, paper.confidence) == ("own", 4000, "post-hoc")
