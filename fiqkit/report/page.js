@@ -149,6 +149,7 @@ function turn(t, index, judged) {
     el("p", {}, said || state || "(nothing)"),
     t.reasoning ? fold("reasoning", t.reasoning) : null,
     t.observation ? el("p", { class: "observation" }, t.observation) : null,
+    t.content.asked_by ? el("p", { class: "observation" }, `${t.content.reply} (asked for the agent)`) : null,
     ...judged.map((v) => el("div", { class: "who" },
       `${v.given_by} judges: ${data.names[v.central] || v.central}${v.why ? ` (${v.why})` : ""}${v.touched.length > 1 ? `, touches ${v.touched.map((c) => data.names[c] || c).join(", ")}` : ""}`)));
 }

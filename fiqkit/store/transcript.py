@@ -63,6 +63,8 @@ def transcript(recorded: Recorded) -> str:
             lines.append(f"{number:2} thinks   {turn.reasoning}")
         said = next(iter(turn.content.values()), turn.text)
         lines.append(f"{number:2} {turn.action:8} {said}")
+        if turn.content.get("asked_by"):  # its reply stands among what the agent was given first
+            lines.append(f"   hears    {turn.content['reply']} (asked for the agent)")
         if turn.observation:
             lines.append(
                 f"   {'refused' if turn.refused else 'sees':8} " + turn.observation.replace("\n", "\n            ")
