@@ -73,6 +73,15 @@ class Unstructured(ScriptedEngine):
         ("I cannot say.", "i_dont_know"),
         ("不知道", "i_dont_know"),
         ("不太清楚", "i_dont_know"),
+        ("对于这个问题，不是", "no"),
+        ("对于这个问题，是的。", "yes"),
+        ("不是合并口径", "no"),
+        ("回答：否", "no"),
+        ("答案是对的", "yes"),
+        ("The answer is no.", "no"),
+        ("Answer: yes", "yes"),
+        ("Yes – that is what I mean", "yes"),
+        ("Well, no.", "no"),
     ],
 )
 def test_replies_are_read_by_whole_words(text: str, meant: str) -> None:
@@ -80,7 +89,23 @@ def test_replies_are_read_by_whole_words(text: str, meant: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "Yesterday", "Nothing", "Notes", "Northern", "maybe", "The 2023 figure", "是不是"]
+    "text",
+    [
+        "",
+        "Yesterday",
+        "Nothing",
+        "Notes",
+        "Northern",
+        "maybe",
+        "The 2023 figure",
+        "是不是",
+        "Yes and no",
+        "Yes, no.",
+        "是，不是",
+        "对于这个问题",
+        "no doubt",
+        "yes or no?",
+    ],
 )
 def test_what_is_no_reply(text: str) -> None:
     with pytest.raises(Refused):

@@ -53,24 +53,35 @@ class LlmSimulator:
 
 _SAYS_UNKNOWN = re.compile(
     r"\b(?:i_dont_know|unknown|unsure|uncertain|no idea|not (?:sure|certain))\b"
-    r"|\b(?:do not|don'?t|can(?:no|')?t) (?:know|say|tell)\b|不(?:太)?(?:知道|确定|清楚)|无法(?:确定|判断)|说不准"
+    r"|\b(?:do not|don'?t|can(?:no|')?t) (?:know|say|tell)\b|不(?:太|大)?(?:知道|确定|清楚|好说)|(?:无法|难以)(?:确定|判断)|说不准"
 )
-_SAYS_YES = re.compile(r"^(?:yes|yeah|yep|correct|right|true)\b|^(?:是|对)(?!不)")
-_SAYS_NO = re.compile(r"^(?:no|nope|incorrect|wrong|false)\b|^(?:否|不是|不对|不)")
+# A reply is a clause of its own, or what a clause begins with; "对于这个问题" and "是不是" begin with neither.
+_SAYS_YES = re.compile(
+    r"^(?:(?:the|my) (?:answer|reply) is:? )?(?:yes|yeah|yep|correct|right|true)\b|^(?:回答|答案?)?是?(?:是|对|没错|正确|是这样)[的啊呀了]?$"
+)
+_SAYS_NO = re.compile(
+    r"^(?:(?:the|my) (?:answer|reply) is:? )?(?:no|nope|incorrect|wrong|false)\b(?! (?:doubt|problem|wonder))"
+    r"|^(?:不是|不对|并非|错误?$|否$|不$|不[要需用])(?!不)"
+)
+_CLAUSES = re.compile(r"[,，.。;；:：!！?？\n]+|\s[-–—]+\s|(?<=[a-z])\s+(?:and|or|but)\s+")
 
 
 def read_reply(text: str) -> str:
     """Which of `REPLIES` a model's words mean. Whole words: "Not sure" is not no, "Yesterday" is not yes.
 
+    >>> read_reply("对于这个问题，不是。")
+    'no'
+
     Raises:
-        Refused: none of the three, or more than one.
+        Refused: none of the three, or more than one ("yes and no").
     """
     said = text.strip(" \t\n\"'`*.!。！“”").casefold().replace("’", "'")
-    meant = [
-        reply for reply, pattern in ((UNKNOWN, _SAYS_UNKNOWN), (YES, _SAYS_YES), (NO, _SAYS_NO)) if pattern.search(said)
-    ]
-    if UNKNOWN in meant:
+    if _SAYS_UNKNOWN.search(said):
         return UNKNOWN
+    clauses = [clause.strip(" \"'`*“”()（）") for clause in _CLAUSES.split(said)]
+    meant = {
+        reply for reply, pattern in ((YES, _SAYS_YES), (NO, _SAYS_NO)) if any(pattern.search(part) for part in clauses)
+    }
     if len(meant) != 1:
         raise Refused(f"neither yes nor no nor i_dont_know: {text!r:.60}")
-    return meant[0]
+    return meant.pop()

@@ -33,6 +33,8 @@ _LEVEL = {"attribution": "scope"}
 _CLAUSE_END = re.compile(r"[;；。，]\s*|(?<=[a-z)])\.\s+|(?<=\D),\s+")
 
 
+_SECOND_SENSE = ("preferred_dividends",)
+
 # Values of a dimension that take a part of the figure, as every region does.
 _PARTIAL = {
     "scope": {"segment", "parent_only"},
@@ -185,10 +187,12 @@ def _parts(asked: Question, known: Knowledge) -> Iterator[Part]:
         foil = mark.negated and _LEVEL.get(mark.dimension, mark.dimension) in against
         if part is not Part.SILENT or not foil:  # "the full year rather than a quarter" proposes the full year
             judged.append((mark, part))
-    settled = [mark for mark, part in judged if part is not Part.SILENT]
     for mark, part in judged:
-        # Words that say something in two dimensions are understood when one of them is.
-        if part is not Part.SILENT or not any(m.start <= mark.start and mark.end <= m.end for m in settled):
+        # "attributable to common shareholders" says two things, of which a view may know one.
+        known_too = mark.dimension in _SECOND_SENSE and any(
+            other.start < mark.end and mark.start < other.end and of_it is not Part.SILENT for other, of_it in judged
+        )
+        if part is not Part.SILENT or not known_too:
             yield part
     yield from _judge_years(asked, known)
     yield from _judge_words(asked, known)
