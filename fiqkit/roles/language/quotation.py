@@ -1,28 +1,64 @@
-"""Whether a question only says the user's own words back: "Do you mean the second quarter by itself?"."""
+"""A question that says the very words of a reading back: "Do you mean the second quarter by itself?"."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 
+from fiqkit.roles.interfaces import NO, UNKNOWN, YES
 from fiqkit.roles.language import lexicon
 from fiqkit.roles.language.phrasing import cue, plain_english, table
 
 _TOKEN = re.compile(r"[a-z0-9][a-z0-9&.%'/-]*[a-z0-9%/]|[a-z0-9]|[一-鿿]")
 _CLAUSE = re.compile(r"[;；。,，、:：()（）]|\.(?=\s|$)")
 _SENTENCE = re.compile(r"[;；。:：]|\.(?=\s|$)")
+_JOINING = {"the", "a", "an", "of", "its"}
+_RULING_OUT = {"not", "without", "excluding", "exclude", "except", "than", "不", "非", "未", "除"}
 _LEAST = 2  # words of the user's that make a quotation; a Chinese character is half a word
 
 
-def quotes(question: str, said: Iterable[str]) -> bool:
-    """Whether what a question proposes is one of the user's texts, or whole clauses of one, word for word.
+def verbatim(question: str, own: Sequence[str], others: Sequence[str]) -> str | None:
+    """The reply to a question that proposes the very words of a reading; None where it has words of its own.
+
+    Args:
+        own: the user's texts: C and the fields of the intended reading.
+        others: the fields of the default reading that differ.
+
+    Returns:
+        The user's own words are a yes, those of the other reading a no; i_dont_know where the user's own contain the
+        other's ("diluted EPS" of "diluted EPS from continuing operations"). "A rather than B" needs both.
+    """
+    text = lexicon.fold(question)
+    if _quotes(text, own):
+        return YES
+    if _quotes(text, others):
+        words = _core(text)
+        return UNKNOWN if any(_holds(_core(lexicon.fold(said)), words) for said in own) else NO
+    for contrast in cue("contrast").finditer(text):
+        sides = text[: contrast.start()], text[contrast.end() :]
+        one, other = reversed(sides) if contrast.group().startswith("不是") else sides
+        if _quotes(one, own) and _quotes(other, others):
+            return YES
+        if _quotes(one, others) and _quotes(other, own):
+            return NO
+    return None
+
+
+def _quotes(text: str, said: Iterable[str]) -> bool:
+    """Whether a folded text proposes one of the texts, or whole clauses of one, word for word.
 
     A clause of a sentence that rules something out is no quotation by itself, since what ruled it out may stand in
     another clause ("not the segments, the regions or the brands").
     """
-    asked = _core(lexicon.fold(question))
-    return _weight(asked) >= _LEAST and any(asked in _clauses(text) for text in said)
+    words = _core(text)
+    return _weight(words) >= _LEAST and any(words in _clauses(one) for one in said)
+
+
+def _holds(whole: tuple[str, ...], part: tuple[str, ...]) -> bool:
+    """Whether a run of words stands in another one, and not as something that it rules out."""
+    starts = (i for i in range(len(whole) - len(part) + 1) if whole[i : i + len(part)] == part)
+    return any(not _RULING_OUT & set(whole[max(0, i - 2) : i]) for i in starts)
 
 
 @lru_cache(maxsize=4096)
@@ -48,9 +84,9 @@ def _core(text: str) -> tuple[str, ...]:
     stripped = text.strip(" .?!,;:'\"()。，？！：；")
     while (lead := chinese.match(stripped)) and lead.end() < len(stripped):
         stripped = stripped[lead.end() :].lstrip(" ,，:：")
-    while (tail := re.search(r"(?:[,，]?(?:对吗|是吗|对吧|对不对|吗|呢|吧|的))$", stripped)) and tail.start():
+    while (tail := re.search(r"(?:[,，]?(?:对吗|是吗|对吧|对不对|这样吗|吗|呢|吧|的))$", stripped)) and tail.start():
         stripped = stripped[: tail.start()]
-    words = _TOKEN.findall(stripped)
+    words = [word for word in _TOKEN.findall(stripped) if word not in _JOINING]
     plain = _plain()
     while words and words[0] in plain:
         words.pop(0)

@@ -49,6 +49,12 @@ class Reading:
         understood = [(mark.start, mark.end) for mark in lexicon.find_marks(self.text)]
         return frozenset(word.text for word in content_words(self.text, understood))
 
+    def denies(self, word: str) -> bool:
+        """Whether the text has the word only in what it rules out ("without deferred taxes")."""
+        stretches = lexicon.negations(self.text, lexicon.find_marks(self.text))
+        at = [found.start() for found in re.finditer(re.escape(word), self.text)]
+        return bool(at) and all(any(start <= i < end for start, end in stretches) for i in at)
+
     @property
     def categories(self) -> set[str]:
         """The ambiguity categories that the text speaks of."""

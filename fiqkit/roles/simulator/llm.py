@@ -56,11 +56,12 @@ _SAYS_UNKNOWN = re.compile(
     r"|\b(?:do not|don'?t|can(?:no|')?t) (?:know|say|tell)\b|不(?:太|大)?(?:知道|确定|清楚|好说)|(?:无法|难以)(?:确定|判断)|说不准"
 )
 # A reply is a clause of its own, or what a clause begins with; "对于这个问题" and "是不是" begin with neither.
+_LEAD = r"^(?:(?:the|my) (?:answer|reply) is:? )?"
 _SAYS_YES = re.compile(
-    r"^(?:(?:the|my) (?:answer|reply) is:? )?(?:yes|yeah|yep|correct|right|true)\b|^(?:回答|答案?)?是?(?:是|对|没错|正确|是这样)[的啊呀了]?$"
+    rf"{_LEAD}(?:yes|yeah|yep|correct|right|true)\b|^(?:回答|答案?)?是?(?:是|对|没错|正确|是这样)[的啊呀了]?$"
 )
 _SAYS_NO = re.compile(
-    r"^(?:(?:the|my) (?:answer|reply) is:? )?(?:no|nope|incorrect|wrong|false)\b(?! (?:doubt|problem|wonder))"
+    rf"{_LEAD}(?:no|nope|incorrect|wrong|false)\b(?! (?:doubt|problem|wonder))"
     r"|^(?:不是|不对|并非|错误?$|否$|不$|不[要需用])(?!不)"
 )
 _CLAUSES = re.compile(r"[,，.。;；:：!！?？\n]+|\s[-–—]+\s|(?<=[a-z])\s+(?:and|or|but)\s+")

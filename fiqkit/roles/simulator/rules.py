@@ -21,7 +21,7 @@ from fiqkit.roles.interfaces import NO, REPLIES, UNKNOWN, YES, UserView
 from fiqkit.roles.language import lexicon
 from fiqkit.roles.language.lexicon import ANY, Mark
 from fiqkit.roles.language.question import Question, focus
-from fiqkit.roles.language.quotation import quotes
+from fiqkit.roles.language.quotation import verbatim
 from fiqkit.roles.language.statement import Reading, complete, read_interpretation, read_text
 from fiqkit.taxonomy import FIELDS
 from fiqkit.values import Period
@@ -33,7 +33,7 @@ _LEVEL = {"attribution": "scope"}
 _CLAUSE_END = re.compile(r"[;；。，]\s*|(?<=[a-z)])\.\s+|(?<=\D),\s+")
 
 
-_SECOND_SENSE = ("preferred_dividends",)
+_SECOND_SENSE = ("preferred_dividends", "operations")
 
 # Values of a dimension that take a part of the figure, as every region does.
 _PARTIAL = {
@@ -113,23 +113,20 @@ def reply_to(question: str, view: UserView) -> str:
     """The rules user's reply: yes, no or i_dont_know."""
     asking = focus(question)
     own = (view.context, *_fields(view.intended).values())
-    if any(quotes(text, own) for text in {question, asking}):
-        return YES
+    others = [words for name, words in _fields(view.default).items() if words != getattr(view.intended, name)]
+    quoted = next(filter(None, (verbatim(text, own, others) for text in (question, asking))), None)
+    if quoted in (YES, NO):
+        return quoted
     asked = Question.of(asking)
     knowledge = _knowledge(view)
-    if (
-        asked.is_about_facts
-        or asked.denies
-        or asked.is_open
-        or asked.offers_alternatives
-        or asked.requests_action
-        or asked.names_value(knowledge.text)
-    ):
+    if asked.is_about_facts or asked.denies or asked.is_open or asked.offers_alternatives or asked.requests_action:
+        return UNKNOWN
+    if asked.names_value(knowledge.text):
         return UNKNOWN
     parts = set(_parts(asked, knowledge))
     if Part.CONTRADICTED in parts:
         return NO
-    return YES if parts == {Part.HOLDS} else UNKNOWN
+    return YES if parts == {Part.HOLDS} and quoted is None else UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,9 +238,9 @@ def _judge_words(asked: Question, known: Knowledge) -> Iterator[Part]:
         if word in known.names:
             continue
         if known.intended.owns(word, known.default):
-            yield _part(not negated)
+            yield _part(negated == known.intended.denies(word))
         elif known.default.owns(word, known.intended):
-            yield _part(negated)
+            yield _part(negated != known.default.denies(word))
         elif not negated and not _says(known.text, word):
             yield strange
     if asked.confirms_a_name and any(name in asked.text for name in known.names):
