@@ -53,7 +53,8 @@ class LlmSimulator:
 
 _SAYS_UNKNOWN = re.compile(
     r"\b(?:i_dont_know|unknown|unsure|uncertain|no idea|not (?:sure|certain))\b"
-    r"|\b(?:do not|don'?t|can(?:no|')?t) (?:know|say|tell)\b|不(?:太|大)?(?:知道|确定|清楚|好说)|(?:无法|难以)(?:确定|判断)|说不准"
+    r"|\b(?:do not|don'?t|can(?:no|')?t) (?:know|say|tell)\b"
+    r"|不(?:太|大)?(?:知道|确定|清楚|好说)|(?:无法|难以)(?:确定|判断)|说不准"
 )
 # A reply is a clause of its own, or what a clause begins with; "对于这个问题" and "是不是" begin with neither.
 _LEAD = r"^(?:(?:the|my) (?:answer|reply) is:? )?"
