@@ -83,7 +83,8 @@ def _raised(asked: Question) -> Judgement:
         evidence[ENTITY] = named
     beside = cue("elsewhere").search(asked.text)
     if not evidence and not beside and (verb := cue("inclusion").search(asked.text)):
-        evidence[ENTITY if asked.names else METRIC] = repr(verb.group())
+        # Chinese shows no capital: a word that is not known may be anything.
+        evidence[ENTITY if any(name.isascii() for name in asked.names) else METRIC] = repr(verb.group())
     touched = tuple(name for name in CATEGORIES if name in evidence)
     if not touched:
         return _untouched(asked)
@@ -138,12 +139,12 @@ def _explains(asked: Question, first: Mark) -> bool:
 
 
 def _is_echo(asked: Question, values: set[str]) -> bool:
-    """Net income and revenue are what questions ask for; on their own they repeat it unless a growth is meant.
+    """Net income and revenue are what questions ask for; on their own they repeat it unless a growth or a tax is meant.
 
     So does operating income with a company's name.
     """
     usual = {"net_income", "revenue", "operating_income"} if asked.names else {"net_income", "revenue"}
-    echo = values <= usual and "growth" not in asked.text
+    echo = values <= usual and not any(word in asked.text for word in ("growth", "tax", "税"))
     return echo and cue("meaning").search(asked.text) is None
 
 

@@ -149,7 +149,7 @@ def focus(question: str) -> str:
     if not asking or len(asking.strip()) == len(question.strip()):
         return question
     asked = Question.of(asking)
-    proposes = asked.years or any(mark.value != ANY for mark in asked.marks) or any(w for w, _ in asked.words)
+    proposes = asked.years or any(mark.value != ANY for mark in asked.marks) or asked.names
     return asking if proposes and not cue("points_back").search(asked.text) else question
 
 

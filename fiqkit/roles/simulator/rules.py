@@ -172,11 +172,12 @@ def _knowledge(view: UserView) -> Knowledge:
 
 def _parts(asked: Question, known: Knowledge) -> Iterator[Part]:
     against = {_LEVEL.get(dimension, dimension) for dimension, _ in asked.proposed}
+    settled = {mark.dimension for mark in asked.marks if mark.value != ANY}
     judged: list[tuple[Mark, Part]] = []
     for mark in asked.marks:
-        if mark.value == ANY and mark.dimension not in lexicon.components():
+        if mark.value == ANY and (mark.dimension not in lexicon.components() or mark.dimension in settled):
             continue
-        if mark.dimension == "breadth" and not known.is_part:
+        if mark.dimension == "breadth" and (mark.negated or not known.is_part):
             continue
         if mark.negated and (mark.dimension, mark.value) in asked.proposed:
             continue  # "a fiscal year other than the latest fiscal year" does not rule fiscal years out
@@ -197,6 +198,8 @@ def _parts(asked: Question, known: Knowledge) -> Iterator[Part]:
 
 def _judge_mark(mark: Mark, known: Knowledge) -> Part:
     """One wording against the intended reading, then C, then whatever tells the default reading apart."""
+    if mark.value == ANY:
+        return Part.SILENT
     for source in (known.intended, known.context):
         stated = source.values.get(mark.dimension, frozenset())
         if mark.value in stated:
@@ -227,8 +230,11 @@ def _judge_year(year: Period, negated: bool, stated: tuple[Period, ...]) -> Part
         return Part.SILENT
     # A reading may name its year twice, by label and by closing date ("fiscal 2024 … ended 2025-02-02"): like is held
     # against like, because the closing date alone would let the neighbouring label pass.
-    alike = [other for other in stated if (other.closes is None) == (year.closes is None)] or list(stated)
-    return _part(any(year.agrees(other) for other in alike) != negated)
+    alike = [other for other in stated if (other.closes is None) == (year.closes is None)]
+    if not alike and year.closes is None and not any(year.year == other.year for other in stated):
+        # "Fiscal 2024" of a year that ended in January 2025: some companies call it so.
+        return Part.SILENT if any(year.agrees(other) for other in stated) else _part(negated)
+    return _part(any(year.agrees(other) for other in alike or stated) != negated)
 
 
 def _judge_words(asked: Question, known: Knowledge) -> Iterator[Part]:
