@@ -9,7 +9,7 @@ import pytest
 from fiqkit.records import Grade, Interpretation, Outcome
 from fiqkit.roles.grader.rules import LONGEST_ANSWER, grade_answer
 from fiqkit.roles.interfaces import Gold
-from fiqkit.values import plain
+from fiqkit.values import find, plain
 
 SEEDS = (
     "$46.75 billion (fiscal year ended December 31, 2023)",
@@ -28,6 +28,7 @@ GOLDS = (
     (Gold("-42.3%", Interpretation(period="2023 vs 2022")), Gold("17.1%", Interpretation())),
     (Gold("1", Interpretation()), Gold("5", Interpretation(period="as stated"))),
 )
+SWAPPED = {Outcome.INTENDED: Outcome.DEFAULT, Outcome.DEFAULT: Outcome.INTENDED}
 HOSTILE = (
     "1 ",
     "1,",
@@ -44,6 +45,19 @@ HOSTILE = (
     "a1-",
     "\n1)",
     "$5. ",
+    "**5**\n",
+    "$5$",
+    "{",
+    "\\boxed{",
+    "~~5~~",
+    "| 5 | 6 |\n",
+    "5 = ",
+    "46 751 ",
+    "1e5",
+    "3亿4千",
+    "Actually 5 ",
+    "其中：\n- 5亿元\n",
+    "<think>",
 )
 
 
@@ -61,19 +75,29 @@ def fuzz(count: int, seed: int) -> None:
     chance = random.Random(seed)
     for _ in range(count):
         answer = mutated(chance)
-        verdict = grade_answer(chance.choice(SEEDS), *chance.choice(GOLDS), answer, chance.choice(("en", "zh")))
+        question, (intended, default) = chance.choice(SEEDS), chance.choice(GOLDS)
+        verdict = grade_answer(question, intended, default, answer, "en")
+        swapped = grade_answer(question, default, intended, answer, "en")
+        assert swapped.outcome == SWAPPED.get(verdict.outcome, verdict.outcome), answer
+        assert set(swapped.also) == {SWAPPED[Outcome(name)] for name in verdict.also}, answer
         assert isinstance(verdict, Grade) and verdict.outcome in Outcome, answer
         assert (verdict.value is None) != (verdict.outcome in ("intended", "default", "other")), answer
         assert verdict.value is None or verdict.value in plain(answer).text, answer
 
 
 def test_mangled_answers() -> None:
-    fuzz(2_000, seed=1)
+    fuzz(1_000, seed=1)
 
 
 @pytest.mark.slow
 def test_many_mangled_answers() -> None:
-    fuzz(20_000, seed=2)
+    fuzz(5_000, seed=2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_a_hundred_thousand_hostile_characters_are_read(unit: str) -> None:
+    find(unit * (100_000 // len(unit)))
 
 
 @pytest.mark.parametrize("unit", HOSTILE)

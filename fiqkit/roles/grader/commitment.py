@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
@@ -44,6 +45,7 @@ class Commitment:
 Verdict = tuple[Outcome | None, Claim | None, str]
 _ENOUGH = 12
 _UNFIT = 3  # the rank of a value in another unit than the one asked for
+_THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)  # cut short, it ends in no answer
 _REPLIES = (Part.MAIN, Part.CHANGE, Part.ASIDE)
 
 
@@ -64,7 +66,8 @@ class Asked:
 
 def read_commitment(answer: str | None, asked: Asked) -> Commitment:
     """What an answer commits to."""
-    if not answer or not answer.strip():
+    answer = _THOUGHT.sub("", answer or "")
+    if not answer.strip():
         return Commitment(Outcome.EMPTY, None, (), "no text")
     claims = read_claims(answer)
     mentioned = tuple(claim.value for claim in claims if claim.part is not Part.REMARK)

@@ -12,7 +12,7 @@ def _any(*alternatives: str) -> re.Pattern[str]:
 
 # A label with one of these names a reading of its own; without any it is the bare measure that was asked for.
 READING = _any(
-    r"归属|归母|母公司|上市公司股东|扣非|扣除|非经常|少数股东|合并|整体|分部|板块|集团口径|口径|重述|追溯|调整[前后]|经调整|非公认|子公司",
+    r"归属|归母|总净利|净利润总额|母公司|上市公司股东|扣非|扣除|非经常|少数股东|合并|整体|分部|板块|集团口径|口径|重述|追溯|调整[前后]|经调整|非公认|子公司",
     r"\b(?:non-?)?gaap\b|\badjusted|\bdilut|\bbasic\b|\battributable|\bsegment|\bconsolidated|\bexcluding|\bincluding",
     r"(?:\bas[\s-]|['’]s\s|\b(?:the|its)\s)reported\b|\borganic|\bconstant[\s-]currency|\bcomparable|\bcontinuing|\bcore\b",
     r"\bsame[\s-]store|\brestated|\boriginally|\bwhole[\s-]|\bentire\b|\bcompany-?wide|\bdivision|\bsubsidiar|\bparent\b",

@@ -65,8 +65,8 @@ _FINAL_AFTER = re.compile(
 
 # What such a word introduces is set beside the figure: to the end of its sentence, of its clause, or right after it.
 _ASIDE_IN_SENTENCE = _any(
-    r"其中|供参考|作为参考|作为对比|\b(?:of\s+which|driven\s+by|due\s+to|reflecting|contribut(?:ed|ing)|comprising|comprised\s+of|consisting\s+of|"
-    r"for\s+(?:reference|context|comparison)|broken\s+down|breakdown|made\s+up\s+of)\b"
+    r"其中|供参考|作为参考|作为对比|此外|另外|\b(?:of\s+which|driven\s+by|due\s+to|reflecting|contribut(?:ed|ing)|comprising|comprised\s+of|consisting\s+of|"
+    r"for\s+(?:reference|context|comparison)|additionally|in\s+addition|moreover|furthermore|broken\s+down|breakdown|made\s+up\s+of)\b"
 )
 _ASIDE_IN_CLAUSE = re.compile(
     r"(?:\b(?:compared?\s+(?:to|with)|versus|vs|against|than)\b|\b(?:prior|previous)[\s-]+(?:fiscal\s+)?(?:year|period|quarter)\b|"
@@ -89,6 +89,11 @@ _MOVES = _any(
 _OF_IT = re.compile(
     r"\s+(?:of\s+(?:it|which|that|this|the\s+total)\b|higher|more\s+than|less\s+than|was\s+attributable)", re.IGNORECASE
 )
+
+_OPENS_PARTS = re.compile(
+    r"(?:其中|of\s+which|including|comprising|consisting\s+of|made\s+up\s+of)\W{0,4}$", re.IGNORECASE
+)
+_BULLET = re.compile(r"[ \t]*(?:•|[-–]\s|\d{1,2}[.)、]\s?)")
 
 # --- changes ---------------------------------------------------------------------------------------------------------
 
@@ -155,6 +160,7 @@ class Marks:
     asides: list[int]
     finals: list[int]
     strengths: list[int]
+    components: list[tuple[int, int]]
 
     @classmethod
     def of(cls, text: str) -> Marks:
@@ -162,12 +168,13 @@ class Marks:
         finals = list(_FINAL.finditer(text))
         strengths = [{"strongest": 3, "strong": 2, "weak": 1}[match.lastgroup or ""] for match in finals]
         asides = [match.end() for match in _ASIDE_IN_SENTENCE.finditer(text)]
-        return cls(asides, [match.end() for match in finals], strengths)
+        return cls(asides, [match.end() for match in finals], strengths, part_lines(text))
 
     def is_aside(self, low: int, high: int) -> bool:
-        """Whether a word in [low, high) sets what follows in its sentence beside the figure ("of which")."""
+        """Whether a word in [low, high), or the list that `high` is in, sets what follows beside the figure."""
         at = bisect_right(self.asides, high) - 1
-        return at >= 0 and self.asides[at] > low
+        line = bisect_right(self.components, (high, high)) - 1
+        return (at >= 0 and self.asides[at] > low) or (line >= 0 and self.components[line][1] >= high)
 
     def final(self, low: int, high: int) -> int:
         """How strongly the words in [low, high) mark what follows as the answer, 0 to 3."""
@@ -178,6 +185,19 @@ class Marks:
 def concludes(text: str, end: int) -> bool:
     """Whether the words behind a value say that it is the answer."""
     return bool(_FINAL_AFTER.match(text, end))
+
+
+def part_lines(text: str) -> list[tuple[int, int]]:
+    """The stretches of a text that are the items of a list of components: those under a line that ends "of which:"."""
+    found, start, opened = [], 0, False
+    for line in text.split("\n"):
+        end = start + len(line)
+        if line.strip() and not _BULLET.match(line):
+            opened = bool(_OPENS_PARTS.search(line.rstrip()))
+        elif opened:
+            found.append((start, end))
+        start = end + 1
+    return found
 
 
 def last_clause(text: str) -> str:
