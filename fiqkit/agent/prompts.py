@@ -26,8 +26,9 @@ class Prompts:
 
     def __init__(self, language: str, texts: Mapping[str, str]) -> None:
         self.language = language
-        self._texts = texts
         self._templates = {name: Template(text) for name, text in texts.items()}
+        # Those that nothing is filled in, as they are shown: $$ is a dollar sign there too.
+        self._texts = {name: t.substitute() for name, t in self._templates.items() if not t.get_identifiers()}
         self._systems: dict[tuple[Mode, bool], str] = {}
 
     @staticmethod

@@ -136,6 +136,15 @@ def test_own_prompts_stand_before_the_bundled_ones_and_change_the_hash(tmp_path:
     assert prompt_texts(tmp_path)["en/task"] == "Ask before you guess."
 
 
+def test_a_dollar_sign_is_written_twice_wherever_it_stands(tmp_path: Path) -> None:
+    (tmp_path / "en").mkdir()
+    (tmp_path / "en" / "task.md").write_text("A mistake costs $$5.")
+    (tmp_path / "en" / "question.md").write_text("For $$5: $question")
+    mine = Prompts.of("en", tmp_path)
+    assert mine.system(mode("answer")).startswith("A mistake costs $5.")
+    assert mine.opening("how much?", []) == "For $5: how much?"
+
+
 @pytest.mark.parametrize(
     ("file", "text", "message"),
     [
