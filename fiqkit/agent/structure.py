@@ -27,16 +27,16 @@ GENERIC_QUESTIONS = {
     "en": (
         "Do you mean the number that people usually have in mind with this question?",
         "Is there something particular about the number that you have in mind?",
-        "May I take your question in its most common sense?",
+        "May I take your question as it is usually meant?",
         "Would the number that comes up first be the right one for you?",
-        "Do you have a special meaning in mind?",
+        "Do you have something out of the ordinary in mind?",
     ),
     "zh": (
-        "这个问题是按人们通常的理解来问的吗？",
-        "您想要的数字有什么特别之处吗？",
-        "我可以按最常见的意思理解您的问题吗？",
-        "最先查到的那个数字就是您想要的吗？",
-        "您心里有特别的含义吗？",
+        "按通常的意思理解，可以吗？",
+        "还有别的要求吗？",
+        "能再具体一点吗？",
+        "请问这样理解对吗？",
+        "请问这样就够了吗？",
     ),
 }
 
