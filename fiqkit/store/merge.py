@@ -85,7 +85,8 @@ def _unite(store: Store, runs: Sequence[str], name: str) -> None:
             if instances.setdefault(key, instance) != instance:
                 raise UserError(f"{', '.join(runs)}: two records stand under the id {key!r}; merge them without --as")
     ordered = [instances[key] for key in sorted(instances)]
-    dataset = dataset_hash(ordered)
+    sets = {row["dataset"] for row in rows}
+    dataset = sets.pop() if len(sets) == 1 else dataset_hash(ordered)
     store.put_instances(dataset, ordered)
     marks = ",".join("?" * len(runs))
     try:
