@@ -35,28 +35,9 @@ UNKNOWN = "unknown"  # a field of the state that the question leaves open
 _FIELD = {"search": "query", "interact": "question", "answer": "response", "state": "state"}
 ACTIONS = tuple(_FIELD)
 
-_THINK_OPEN = re.compile(r"<(think|thinking|reasoning)>", re.IGNORECASE)
-_THINK_CLOSE = re.compile(r"</(think|thinking|reasoning)>", re.IGNORECASE)
 _OBJECT_START = re.compile(r"^[ \t]*(?=\{)", re.MULTILINE)
 _FENCE = re.compile(r"^\s*```[a-zA-Z]*\n(.*)\n```\s*$", re.DOTALL)
 _DECODER = json.JSONDecoder()
-
-
-def split_reasoning(text: str) -> tuple[str, str, bool]:
-    """Split a reply into (reasoning, the rest, cut).
-
-    Everything up to the last closing tag is reasoning, whether or not the template had already opened the block.
-    `cut` says that a block was opened and never closed: then there is no rest, and nothing in it may be executed.
-    """
-    if "<" not in text:
-        return "", text, False
-    closes = list(_THINK_CLOSE.finditer(text))
-    end = closes[-1].end() if closes else 0
-    reopened = _THINK_OPEN.search(text, end)
-    head = _THINK_OPEN.sub("", _THINK_CLOSE.sub("", text[:end])).strip()
-    if reopened:
-        return f"{head}\n{text[reopened.end() :]}".strip(), "", True
-    return head, text[end:], False
 
 
 def parse(text: str, offered: Sequence[str] = ACTIONS[:3]) -> Action:

@@ -12,16 +12,18 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from fiqkit.agent.actions import Action, ParseFault, parse, parse_confidence, schema, split_reasoning
+from fiqkit.agent.actions import Action, ParseFault, parse, parse_confidence, schema
 from fiqkit.agent.dialogue import Dialogue
 from fiqkit.agent.hearing import hear, traced
 from fiqkit.agent.modes import Mode
+from fiqkit.agent.prompt_counts import cut_prompts
 from fiqkit.agent.prompts import Prompts
 from fiqkit.agent.questions import settling_question
 from fiqkit.agent.structure import is_stated, open_fields
 from fiqkit.agent.world import World
 from fiqkit.datasets import record_hash
 from fiqkit.models.engine import Completion, ContextOverflow, EngineError, Message
+from fiqkit.models.reasoning import split
 from fiqkit.records import Ending, Episode, Instance, Turn
 from fiqkit.roles.interfaces import UserView
 from fiqkit.taxonomy import CATEGORIES
@@ -74,6 +76,7 @@ class Environment:
         self._opening = 0
         self._awaits_confidence = False
         self._fork: dict[str, Any] = {}
+        self._odd: dict[str, None] = {}  # what engines said is odd about their completions, each once
         self._started = time.perf_counter()
         self._started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         # A mode that forces N questions must leave room for them.
@@ -159,11 +162,13 @@ class Environment:
         if turn == len(episode.turns) - given:
             self.ending, self.answer, self.confidence = episode.ending, episode.answer, episode.confidence
             self.error, self._awaits_confidence = episode.error, False
+        self._odd = dict.fromkeys(flag for flag in episode.flags if flag != "repaired")
         self._fork = {"parent": parent, "fork_turn": turn}
 
     async def step(self, reply: Completion) -> None:
         """Take one completion of the agent: execute, refuse or mend its action, and write the observation."""
-        reasoning, text, cut = split_reasoning(reply.text)
+        self._odd |= dict.fromkeys(reply.flags)
+        reasoning, text, cut = split(reply.text)
         cut = cut or reply.finish == "length"
         effect = Effect("invalid", {})
         if self._awaits_confidence:
@@ -223,7 +228,7 @@ class Environment:
             confidence=self.confidence,
             turns=tuple(self.turns),
             opening=tuple(self.messages[: self._opening]),
-            flags=tuple("repaired" for turn in self._repairs()),
+            flags=("repaired",) * sum(1 for _ in self._repairs()) + tuple(self._odd | cut_prompts(self.turns)),
             error=self.error,
             seconds=time.perf_counter() - self._started,
             item=self._record_hash,

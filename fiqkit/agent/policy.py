@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from fiqkit.agent.dialogue import Dialogue
 from fiqkit.agent.environment import Environment
 from fiqkit.agent.structure import TemplateQuestions
 from fiqkit.errors import UserError
-from fiqkit.models.engine import Completion, Engine, EngineError, Request, Sampling
+from fiqkit.models.engine import Completion, ContextOverflow, Engine, EngineError, Request, Sampling
 from fiqkit.records import Episode
+
+UNCONSTRAINED = "unconstrained"  # flag of an episode whose replies were held to no schema
 
 
 class Policy(Protocol):
@@ -49,7 +51,7 @@ class EngineAgent:
     """An agent that asks a model for each reply.
 
     Attributes:
-        thinking: as in `Request`; a thinking model is not constrained, since a grammar would forbid its think block.
+        thinking: as in `Request`; a thinking model is held to a schema only behind its thought.
     """
 
     name: str
@@ -57,6 +59,12 @@ class EngineAgent:
     sampling: Sampling = Sampling()
     thinking: bool | None = None
     seed: int = 0
+
+    @property
+    def constrained(self) -> bool:
+        """Whether its replies are held to the schema of the actions on offer."""
+        can = self.engine.can
+        return can.structured_thinking if self.thinking else can.structured
 
     def begin(self, instance_id: str, mode: str, sample: int = 0) -> Policy:
         """A policy whose draws depend on the seed, the episode's name and the turn, not on what else is in flight."""
@@ -71,25 +79,35 @@ class EngineAgent:
             "temperature": self.sampling.temperature,
             "top_p": self.sampling.top_p,
             "thinking": self.thinking,
+            "constrained": self.constrained,
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _EnginePolicy:
     agent: EngineAgent
     episode: str
     sample: str
+    read: int = 0  # prompt tokens of the turn before
 
     async def act(self, dialogue: Dialogue) -> Completion:
         agent, drawn = self.agent, self.agent.sampling
-        constrained = agent.engine.can.structured and not agent.thinking
         request = Request(
             messages=dialogue.messages,
             sampling=Sampling(drawn.max_tokens, drawn.temperature, drawn.top_p, self._seed(dialogue.turn), drawn.stop),
-            schema=dialogue.schema if constrained else None,
+            schema=dialogue.schema if agent.constrained else None,
             thinking=agent.thinking,
         )
-        return await agent.engine.complete(request)
+        completion = await agent.engine.complete(request)
+        before, self.read = self.read, completion.prompt_tokens
+        if 0 < completion.prompt_tokens < before and agent.engine.can.counts_prompt:
+            raise ContextOverflow(
+                f"the server read {completion.prompt_tokens:,} prompt tokens after {before:,} in the turn before, "
+                "though messages only grow: it cuts the prompt; give it a larger context"
+            )
+        if not agent.constrained:
+            completion = replace(completion, flags=(*completion.flags, UNCONSTRAINED))
+        return completion
 
     def _seed(self, turn: int) -> int:
         key = f"{self.episode}:{turn}{self.sample}"

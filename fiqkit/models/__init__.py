@@ -72,7 +72,16 @@ def open_engine(model: str | Card, *, cards: Path | None = None, engine: str | N
     return opened
 
 
-_PLAIN: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "str": (str,)}
+# Annotation of a setting → the types that a value may have, and how a person would call them.
+_PLAIN: dict[str, tuple[tuple[type, ...], str]] = {
+    "int": ((int,), "int"),
+    "float": ((int, float), "float"),
+    "bool": ((bool,), "bool"),
+    "str": ((str,), "str"),
+    "Sequence[str]": ((list, tuple), "a list of texts"),
+    "Mapping[str, Any]": ((dict,), "a table"),
+    "Mapping[str, str]": ((dict,), "a table of texts"),
+}
 
 
 def _check_settings(opener: Any, card: Card, engine: str, settings: dict[str, Any]) -> None:
@@ -83,7 +92,9 @@ def _check_settings(opener: Any, card: Card, engine: str, settings: dict[str, An
             raise UserError(
                 f"{card.name}: engine {engine} has no setting {setting!r}; its settings are {', '.join(known)}"
             )
-        kind = str(parameters[setting].annotation).removesuffix(" | None")
-        wrong = kind in _PLAIN and value is not None and type(value) not in _PLAIN[kind]
-        if wrong:
-            raise UserError(f"{card.name}: the setting {setting} of engine {engine} is {value!r}; give it as {kind}")
+        kinds, called = _PLAIN.get(str(parameters[setting].annotation).removesuffix(" | None"), ((), ""))
+        parts = value if isinstance(value, list | tuple) else value.values() if "texts" in called and value else ()
+        if (kinds and value is not None and type(value) not in kinds) or (
+            "texts" in called and not all(isinstance(part, str) for part in parts)
+        ):
+            raise UserError(f"{card.name}: the setting {setting} of engine {engine} is {value!r}; give it as {called}")

@@ -53,11 +53,13 @@ class Completion:
     """What came back.
 
     Attributes:
-        text: the output as decoded, a think block included where the model wrote one in its text.
+        text: the output as decoded, a think block included where the model wrote one in its text, with the block's
+            opening mark in front where the chat template wrote that (`fiqkit.models.reasoning.split` takes it apart).
         reasoning: the think block where the server split it off itself.
-        finish: "stop" or "length".
+        finish: "stop"; "length" for a reply that was cut off or ended inside its think block.
         prompt_ids, output_ids, logprobs: empty where the engine does not expose them.
         seconds: time in the engine, `queued` seconds of waiting included.
+        flags: what is odd about it, for the episode's record, such as a prompt that the server has cut.
     """
 
     text: str
@@ -70,17 +72,30 @@ class Completion:
     output_tokens: int = 0
     seconds: float = 0.0
     queued: float = 0.0
+    flags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What an engine can do. `parallel` is how many requests it can work on at once."""
+    """What an engine can do. The start-up probe corrects what a server only promised.
+
+    Attributes:
+        structured: it holds a reply to a schema; `structured_thinking`: also behind the thinking of a model that was
+            asked to think.
+        choices: it holds a reply to one of several texts.
+        counts_prompt: `Completion.prompt_tokens` counts the whole prompt, cached parts included, so that a count which
+            falls while a dialogue grows shows a prompt that was cut; None where that was not measured.
+        parallel: how many requests it can work on at once.
+    """
 
     structured: bool = False
+    structured_thinking: bool = False
+    choices: bool = False
     logprobs: bool = False
     token_ids: bool = False
     adapters: bool = False
     deterministic: bool = False
+    counts_prompt: bool | None = True
     parallel: int = 1
 
 

@@ -26,7 +26,7 @@ class ScriptedEngine:
     ) -> None:
         self.name = name
         self.context = context
-        self.can = Capabilities(structured=True, deterministic=True, parallel=1024)
+        self.can = Capabilities(structured=True, choices=True, deterministic=True, parallel=1024)
         self.requests: list[Request] = []
         self._seconds = seconds
         turns = itertools.cycle(reply) if not callable(reply) else None

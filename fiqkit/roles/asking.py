@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache, cached_property
 from pathlib import Path
 from string import Template
 from typing import Any, TypeVar
 
 from fiqkit.models.cache import CachedEngine
-from fiqkit.models.constraints.structured import answer_part, breach
+from fiqkit.models.constraints.structured import breach
 from fiqkit.models.engine import Completion, Engine, Message, Request, Sampling, Usage
+from fiqkit.models.reasoning import reply_part
 from fiqkit.records import giver_name
 from fiqkit.roles.draws import seed_of
 from fiqkit.taxonomy import LANGUAGES
@@ -74,7 +76,7 @@ class Asker:
         fault, sent = "", []
         for _ in range(_ATTEMPTS):
             wanted = Request(messages=messages, sampling=self._sampling(messages, draw), schema=schema, choices=choices)
-            sent.append(wanted if self.engine.can.structured else _unconstrained(wanted))
+            sent.append(_held(wanted, self.engine))
             reply = await self.engine.complete(sent[-1])
             self.usage.add(reply)
             try:
@@ -123,8 +125,13 @@ class Asker:
         }
 
 
-def _unconstrained(request: Request) -> Request:
-    return Request(messages=request.messages, sampling=request.sampling)
+def _held(request: Request, engine: Engine) -> Request:
+    """The request with the constraint that the engine can hold a reply to; the reply is checked in any case."""
+    return replace(
+        request,
+        schema=request.schema if engine.can.structured else None,
+        choices=request.choices if engine.can.choices else None,
+    )
 
 
 def _usable(request: Request, reply: Completion) -> str:
@@ -134,7 +141,7 @@ def _usable(request: Request, reply: Completion) -> str:
     fault = breach(Request(schema=request.schema), reply.text)
     if fault:
         raise Refused(fault)
-    return answer_part(reply.text)
+    return reply_part(reply.text)
 
 
 @cache

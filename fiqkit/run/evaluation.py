@@ -146,6 +146,9 @@ async def evaluate(settings: Settings, watch: Watch = NOBODY) -> Result:
             "grader": grader,
             "judge": judge,
         }
+        probe = await cast.probe(agents, stage.opening(world))
+        for line in dict.fromkeys(line for found in probe.values() for line in found["said"]):
+            watch.said(line)
         left_out = [{"name": name, "left_out": reason} for name, reason in cast.left_out.items()]
         described = manifest(
             _comparable(settings, instances),
@@ -154,7 +157,7 @@ async def evaluate(settings: Settings, watch: Watch = NOBODY) -> Result:
             asdict(stage.index.manifest) if stage.index else None,
             settings.prompts,
         )
-        probed = {"probe": await cast.probe(agents), "date": str(RUN_DATE.get())}
+        probed = {"probe": probe, "date": str(RUN_DATE.get())}
         if settings.check_determinism:
             probed["flip_rate"] = await cast.flip_rates(agents, instances)
         for name, reason in cast.left_out.items():

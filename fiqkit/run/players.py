@@ -20,7 +20,7 @@ from fiqkit.models.cards.cards import Card, find_card
 from fiqkit.models.cards.memory import Plan, plan
 from fiqkit.models.checks.determinism import flip_rate
 from fiqkit.models.checks.startup import startup_probe
-from fiqkit.models.engine import Engine, EngineError, Request, Sampling
+from fiqkit.models.engine import Engine, EngineError, Message, Request, Sampling
 from fiqkit.models.opening import off_loop
 from fiqkit.records import Instance
 from fiqkit.roles.interfaces import Grader, Judge, Simulator
@@ -232,22 +232,27 @@ class Cast:
         context = {"context": self.lineup.context} if self.lineup.context else {}
         return {**context, **self.settings}
 
-    async def probe(self, agents: Sequence[Agent]) -> dict[str, Any]:
-        """Try each model once before the first episode, in the thinking modes that it will be asked for.
+    async def probe(self, agents: Sequence[Agent], opening: Sequence[Message] = ()) -> dict[str, Any]:
+        """Try each model before the first episode, in the thinking modes that it will be asked for.
+
+        Args:
+            opening: messages with which the agents' episodes begin.
 
         An agent whose model fails is `left_out` where there is another one to play.
 
         Raises:
-            UserError: no agent's model, or not that of a role, can complete and keep to the actions' schema.
+            UserError: no agent's model, or not that of a role, can complete; or its thinking modes are one.
         """
-        in_roles = {_weights_of(card) for role, cards in self.members().items() if role != "agent" for card in cards}
+        members = self.members()
+        in_roles = {_weights_of(card) for role, cards in members.items() if role != "agent" for card in cards}
+        hybrid = {_weights_of(card) for card in members["agent"] if len(card.thinking) == 2}
         found = {}
         for key, engine in self._engines.items():
             asking = [agent for agent in agents if getattr(agent, "engine", None) is engine]
-            wanted = [agent.thinking for agent in asking if isinstance(agent, EngineAgent)]
-            constraints = ("schema",) if engine.can.structured and True not in wanted else ()
+            wanted = [agent.thinking for agent in asking if isinstance(agent, EngineAgent)] or [None]
+            begins = opening if asking else ()
             try:
-                found[engine.name] = await startup_probe(uncached(engine), tuple(wanted) or (None,), constraints)
+                found[engine.name] = await startup_probe(uncached(engine), wanted, hybrid=key in hybrid, opening=begins)
             except (UserError, EngineError) as error:
                 if key in in_roles:
                     raise

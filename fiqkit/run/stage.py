@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fiqkit.agent.modes import Mode
+from fiqkit.agent.prompts import Prompts
 from fiqkit.agent.world import INDEX, OWN, OWN_AND_SPANS, Budget, World, spans_by_orbit
 from fiqkit.bench_data import INDEX as BUNDLED_INDEX
 from fiqkit.bench_data import PASSAGES as BUNDLED_PASSAGES
@@ -14,6 +15,7 @@ from fiqkit.datasets import read_passages
 from fiqkit.errors import UserError
 from fiqkit.index import Index, missing_passages
 from fiqkit.index.service import Searcher
+from fiqkit.models.engine import Message
 from fiqkit.records import Instance, Passage
 from fiqkit.roles.interfaces import Simulator
 from fiqkit.run.lineup import Lineup
@@ -60,6 +62,7 @@ class Stage:
             UserError: a mode that fixes another retrieval, no index or no passage for what is wanted, a stale index.
         """
         self._lineup = lineup
+        self._mode, self._instance = next(iter(modes), None), next(iter(instances), None)
         self._everything = everything
         self._seed = seed
         self._searcher: Searcher | None = None
@@ -69,6 +72,16 @@ class Stage:
         self.index = _open_index(sources, searching) if INDEX in retrievals else None
         wants_own = bool(retrievals & {OWN, OWN_AND_SPANS})
         self._own = self._own_passages(sources, instances) if wants_own else None
+
+    def opening(self, world: World) -> list[Message]:
+        """The messages with which an episode begins, but for what an oracle mode hands over."""
+        if self._mode is None or self._instance is None:
+            return []
+        prompts = Prompts.of(world.prompt_language or self._instance.language, world.prompts)
+        return [
+            {"role": "system", "content": prompts.system(self._mode, post_hoc=world.confidence == "post-hoc")},
+            {"role": "user", "content": prompts.opening(self._instance.question, [])},
+        ]
 
     def _retrieval(self, mode: Mode) -> str:
         asked, fixed = self._lineup.retrieval, mode.retrieval

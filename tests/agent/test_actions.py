@@ -14,8 +14,8 @@ from fiqkit.agent.actions import (
     parse,
     parse_confidence,
     schema,
-    split_reasoning,
 )
+from fiqkit.models.reasoning import split
 
 ANSWER = '{"action": "answer", "response": "$46.75B", "confidence": 80}'
 
@@ -99,7 +99,7 @@ def test_says_why_there_is_no_action(text: str, fault: str) -> None:
     ],
 )
 def test_reasoning_is_split_off_before_anything_is_executed(text: str, expected: tuple[str, str, bool]) -> None:
-    assert split_reasoning(text) == expected
+    assert split(text) == expected
 
 
 FIELD = {"search": "query", "interact": "question", "answer": "response"}
@@ -109,7 +109,7 @@ FIELD = {"search": "query", "interact": "question", "answer": "response"}
 def test_an_action_survives_any_reasoning_before_it(thought: str, name: str, value: str) -> None:
     field = FIELD[name]
     reply = json.dumps({"action": name, field: value}, ensure_ascii=False)
-    _, rest, cut = split_reasoning(f"<think>{thought}</think>\n{reply}")
+    _, rest, cut = split(f"<think>{thought}</think>\n{reply}")
     if "<" not in value:  # a value that itself opens or closes a think block is the model's own undoing
         assert not cut
         assert parse(rest).content[field] == value
@@ -117,7 +117,7 @@ def test_an_action_survives_any_reasoning_before_it(thought: str, name: str, val
 
 @given(st.text(alphabet='{}[]",:\\ \nactionswerquy<>/think0', max_size=300))
 def test_no_text_breaks_the_parser(text: str) -> None:
-    _, rest, _ = split_reasoning(text)
+    _, rest, _ = split(text)
     with contextlib.suppress(ParseFault):
         assert parse(rest).name in ACTIONS
 

@@ -21,7 +21,8 @@ from fiqkit.models.constraints.structured import breach
 from fiqkit.models.engine import Completion, ContextOverflow, EngineError, Request, Sampling
 from fiqkit.models.served.dialects import DIALECTS
 from fiqkit.models.served.faults import Fault, Patience
-from fiqkit.models.served.openai import OpenAIEngine, estimate_tokens, read_reply
+from fiqkit.models.served.openai import OpenAIEngine, estimate_tokens
+from fiqkit.models.served.reply import read_reply
 
 ASK = Request(messages=[{"role": "user", "content": "Hello"}])
 QUICK = Patience(attempts=2, first=0.001, timeout=5)
@@ -96,7 +97,11 @@ PAGE = (200, "<!DOCTYPE html><html><body>Login</body></html>", "text/html")
         ({"/v1/models": (404, PAGE[1], "text/html")}, "m", "HTTP 404: an HTML page; check the URL"),
         ({"/v1/models": models("a", "b")}, "c", "does not serve 'c'; it serves a, b$"),
         ({"/v1/models": models("a", "b")}, "", "say which model to use .*#MODEL.; it serves a, b$"),
-        ({"/v1/models": (401, '{"error": {"message": "bad key"}}', "text/plain")}, "", "refuses the API key; name its"),
+        (
+            {"/v1/models": (401, '{"error": {"message": "bad key"}}', "text/plain")},
+            "",
+            "refuses the API key; put it into FIQKIT_API_KEY",
+        ),
         ({"/v1/models": {"models": []}}, "", "is no list of models"),
         ({"/v1/models": [1, 2]}, "", "say which model"),
         ({"/v1/models": (200, "", "text/plain")}, "", "an empty reply"),
@@ -172,13 +177,15 @@ def test_probe_finds_a_server_that_ignores_constraints() -> None:
     async def scenario() -> None:
         async with FaultyServer(reply=lambda body: "Hello there!") as server:
             engine = OpenAIEngine("deaf", [server.url], patience=QUICK)
-            with pytest.raises(
-                UserError, match=r"^deaf: cannot keep a reply to a schema with thinking off: .*not JSON"
-            ):
-                await startup_probe(engine, [False])
-            found = await startup_probe(engine, [None], need=())
+            assert engine.can.structured and engine.can.choices
+            found = await startup_probe(engine, [None])
             assert found["thinking=default"]["plain"] == "ok"
             assert "none of the choices" in found["thinking=default"]["choices"]
+            assert "not JSON" in found["thinking=default"]["schema"]
+            assert not engine.can.structured and not engine.can.choices
+            assert [line.partition(" (")[0] for line in found["said"]] == [
+                "deaf: holds no reply to a schema with thinking default"
+            ]
             await engine.close()
 
     asyncio.run(scenario())
@@ -189,8 +196,9 @@ def test_probe_passes_a_server_that_keeps_them_and_says_what_it_cannot() -> None
         async with FaultyServer() as server:
             engine = OpenAIEngine("good", [server.url], patience=QUICK)
             found = await startup_probe(engine, [True, False])
+            assert engine.can.structured and engine.can.structured_thinking and engine.can.choices
             await engine.close()
-        assert list(found) == ["thinking=on", "thinking=off"]
+        assert list(found) == ["thinking=on", "thinking=off", "said"]
         assert found["thinking=on"]["schema"] == found["thinking=off"]["choices"] == "ok"
 
     asyncio.run(scenario())
@@ -224,7 +232,7 @@ def test_request_fields_by_dialect() -> None:
         "stop": ["\n"],
         "messages": [{"role": "user", "content": "Hello"}],
         "structured_outputs": {"choice": ["yes", "no"]},
-        "chat_template_kwargs": {"enable_thinking": False},
+        "chat_template_kwargs": {"enable_thinking": False, "thinking": False},
     }
     llama = {"/v1/models": models("m", owned_by="llamacpp"), "/v1/chat/completions": completion("no")}
     assert sent(llama, choices)["grammar"] == 'root ::= "yes" | "no"'
@@ -332,12 +340,12 @@ def test_replies(reply: dict, text: str, finish: str, reasoning: str) -> None:
         ({"choices": []}, "bad_reply"),
         ({"choices": [None]}, "bad_reply"),
         ({"error": {"message": "overloaded"}}, "server_error"),
-        (completion("hi", None), "bad_reply"),
+        (completion("", None), "bad_reply"),
         (completion("hi", "abort"), "bad_reply"),
         (completion("hi", "content_filter"), "rejected"),
-        (completion(["hi"]), "bad_reply"),
+        (completion({"hi": 1}), "bad_reply"),
+        (completion([{"type": "image_url", "image_url": "x"}]), "rejected"),
         ({"choices": [{"message": {"content": ""}, "finish_reason": "stop"}]}, "empty"),
-        ({"choices": [{"message": {"content": "x"}, "finish_reason": "stop"}], "usage": [1]}, "bad_reply"),
     ],
 )
 def test_what_is_no_reply(reply: Any, kind: str) -> None:
@@ -379,7 +387,9 @@ SCHEMA = {"type": "object", "properties": {"a": {"type": "string", "maxLength": 
         ({"schema": SCHEMA}, '{"a": "abcd"}', "not in the schema: $.a"),
         ({"schema": SCHEMA}, "{}", "not in the schema: $"),
         ({"schema": SCHEMA}, 'Sure: {"a": "x"}', "not JSON"),
-        ({"schema": SCHEMA}, '```json\n{"a": "x"}\n```', "not JSON"),
+        ({"schema": SCHEMA}, '```json\n{"a": "x"}\n```', None),
+        ({"schema": SCHEMA}, '{"a": "\\ud83d"}', None),
+        ({"schema": SCHEMA}, '{"a": "x"}<|im_end|>', None),
         ({"schema": SCHEMA}, "[" * 100_000, "not JSON"),
         ({"choices": ("yes", "no")}, "no", None),
         ({"choices": ("yes", "no")}, " no\n", None),

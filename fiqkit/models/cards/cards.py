@@ -62,6 +62,7 @@ class Card:
     source: str = ""
 
 
+_ADDRESS = re.compile(r"(?:[\w.-]+|\[[0-9a-fA-F:]+\]):\d{1,5}(?:[/#]|$)")  # host:port without a scheme
 _SCHEMES = ("package:", "hf:", "http:", "https:")
 _FIELDS = {entry.name: entry for entry in fields(Card) if entry.name not in ("name", "source")}
 _KINDS: dict[str, tuple[type, ...]] = {
@@ -144,9 +145,13 @@ def find_card(name: str, path: Path | None = None) -> Card:
         return cards[name]
     if named := _NAMED.fullmatch(name):
         return replace(find_card(named[2], path), name=named[1])
-    if name.startswith(("http://", "https://")):
+    if name.lower().startswith(("http://", "https://")):
         url, _, model = name.partition("#")
+        scheme, _, rest = url.partition("://")
+        url = f"{scheme.lower()}://{rest}"
         return Card(name=model or url, engine="openai", weights=url, model=model, context=32768, source=url)
+    if _ADDRESS.match(name) and not Path(name).exists():
+        raise UserError(f"{name!r} looks like the address of a server; write http://{name}")
     if name.endswith(".gguf"):
         return Card(name=Path(name).stem, engine="llama_cpp", weights=name, source=name)
     if os.sep in name or Path(name).is_dir():

@@ -3,6 +3,7 @@ a field that a server does not know usually gives status 200 and free text."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +11,7 @@ import orjson
 
 from fiqkit.errors import UserError
 from fiqkit.models.engine import Request
+from fiqkit.models.reasoning import reply_part
 
 
 def check_constraint(request: Request) -> None:
@@ -27,9 +29,9 @@ def check_constraint(request: Request) -> None:
 def breach(request: Request, text: str) -> str | None:
     """How `text` breaks the request's constraint, in one line; None where it does not, or where there is none.
 
-    A think block in front of the reply is not part of it. White space around it is allowed.
+    Reasoning in front of the reply and a code fence around it are not part of it. White space around it is allowed.
     """
-    reply = answer_part(text)
+    reply = reply_part(text)
     if request.choices is not None and reply not in request.choices:
         return f"none of the choices: {reply!r:.80}"
     if request.schema is not None:
@@ -37,19 +39,25 @@ def breach(request: Request, text: str) -> str | None:
     return None
 
 
-def answer_part(text: str) -> str:
-    """The reply without a think block that the model wrote in front of it, stripped."""
-    return text.rpartition("</think>")[2].strip()
-
-
 def _schema_breach(request: Request, reply: str) -> str | None:
     try:
-        value = orjson.loads(reply)
+        value = orjson.loads(whole_characters(reply))
     except ValueError:
         return f"not JSON: {reply!r:.80}"
     assert request.schema is not None
     error = next(_validator(request.schema).iter_errors(value), None)
     return None if error is None else f"not in the schema: {_place(error.instance_path)} {error.message:.120}"
+
+
+_HALF = re.compile(
+    r"(?<!\\)((?:\\\\)*)\\u(?:[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F][0-9a-fA-F]{2})|"
+    r"(?<!\\u[dD][89abAB][0-9a-fA-F]{2}\\u)[dD][c-fC-F][0-9a-fA-F]{2})"
+)
+
+
+def whole_characters(json_text: str) -> str:
+    """JSON with U+FFFD for each escape of half a character (a lone surrogate), which no UTF-8 text can hold."""
+    return _HALF.sub(r"\1\\ufffd", json_text) if "\\u" in json_text else json_text
 
 
 def _place(path: list[str | int]) -> str:

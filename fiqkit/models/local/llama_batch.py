@@ -19,8 +19,8 @@ from fiqkit.models.engine import Completion, EngineError, Sampling
 from fiqkit.models.local.llama_native import Context, Model, Sampler
 from fiqkit.models.local.threads import Threads
 from fiqkit.models.local.worker import Pending
+from fiqkit.models.reasoning import begins, closes
 
-_MARK = b"</think>"
 _WORTH_WAITING = 64  # tokens of a common prefix from which a job waits for the one that is computing it
 
 
@@ -29,14 +29,15 @@ class Job:
     """One request on its way: what it asks, what it has, and who waits for it.
 
     Attributes:
-        thinks: it is still in the think block that the model writes first; the constraint begins after it.
+        thinks: it is in the think block that the model writes first, and the constraint begins after it; None where
+            only its first token will show whether it thinks.
     """
 
     prompt: Sequence[int]
     sampling: Sampling
     sampler: Sampler
     pending: Pending
-    thinks: bool = False
+    thinks: bool | None = False
     logprobs: bool = False
     output: list[int] = field(default_factory=list)
     text: bytearray = field(default_factory=bytearray)
@@ -254,6 +255,9 @@ class LlamaBatch:
     def _advance(self, slot: _Slot, logits: np.ndarray) -> None:
         job = slot.job
         assert job is not None
+        if job.thinks is None:
+            first = self._model.piece(job.sampler.draw(logits, False))
+            job.thinks = begins(first.decode("utf-8", "replace"))
         constrained = not job.thinks
         token = job.sampler.draw(logits, constrained)
         job.output.append(token)
@@ -267,7 +271,7 @@ class LlamaBatch:
             job.sampler.accept(token)
         before = len(job.text)
         job.text += self._model.piece(token)
-        job.thinks = job.thinks and job.text.find(_MARK, max(0, before - len(_MARK))) < 0
+        job.thinks = job.thinks and not closes(job.text, before)
         if (cut := _stop_at(job, before)) is not None:
             del job.text[cut:]
             self._finish(slot, job, "stop")

@@ -24,7 +24,8 @@ from fiqkit.models.local.llama_batch import Counters, Job, LlamaBatch, Room
 from fiqkit.models.local.llama_native import Context, Model, Sampler
 from fiqkit.models.local.threads import Threads
 from fiqkit.models.local.worker import Pending, Worker
-from fiqkit.models.template import ChatTemplate, check_thinking
+from fiqkit.models.reasoning import is_closed, opener, read_on
+from fiqkit.models.template import ChatTemplate, check_thinking, checked_switch
 
 _DEFAULT_CONTEXT = 8192  # of a model whose card names none, where it was trained for as many
 _DEFAULT_POOL = 32768
@@ -40,6 +41,7 @@ def open_engine(
     batch: int = 512,
     gpu_layers: int = -1,
     prefix_cache: bool = True,
+    switch: Mapping[str, Any] | None = None,
 ) -> LlamaCppEngine:
     """Load the model of a card.
 
@@ -52,6 +54,7 @@ def open_engine(
         batch: tokens computed in one step.
         gpu_layers: layers on the GPU where llama.cpp was built for one; -1 is all.
         prefix_cache: share the cells of equal prefixes and keep those of finished requests.
+        switch: {on: variables, off: variables} by which the chat template turns thinking on and off (default: found).
 
     Raises:
         UserError: weights that are missing, cut or no GGUF; no chat template; a context that is too large.
@@ -66,9 +69,8 @@ def open_engine(
             kept=parallel if prefix_cache else 0,
             batch=batch,
         )
-        template = ChatTemplate(
-            card.name, model.template, {"bos_token": model.special(model.bos), "eos_token": model.special(model.eos)}
-        )
+        specials = {"bos_token": model.special(model.bos), "eos_token": model.special(model.eos)}
+        template = ChatTemplate(card.name, model.template, specials, checked_switch(card, switch))
         # How many threads share the work may change the last bits of a logit, so a repeatable engine keeps its number.
         used = Threads(threads, fixed=parallel == 1)
         cells = Context(
@@ -105,6 +107,8 @@ class LlamaCppEngine:
         self.context: int = settings["context"]
         self.can = Capabilities(
             structured=True,
+            structured_thinking=True,
+            choices=True,
             logprobs=True,
             token_ids=True,
             deterministic=settings["parallel"] == 1,
@@ -127,11 +131,12 @@ class LlamaCppEngine:
         """
         if request.adapter is not None:
             raise UserError(f"{self.name}: the llama_cpp engine takes no adapters; use engine = transformers or vllm")
-        prompt, thinks = self._prompt(request)
+        prompt, opened, thinks = self._prompt(request)
         self._check_length(len(prompt), request.sampling.max_tokens)
-        job = Job(prompt, request.sampling, self._sampler(request, thinks), Pending(), thinks, request.logprobs)
+        sampler = self._sampler(request, thinks)
+        job = Job(prompt, request.sampling, sampler, Pending(), sampler.constrains and thinks, request.logprobs)
         self._worker.submit(job)
-        completion = await job.pending.wait()
+        completion = read_on(await job.pending.wait(), opened)
         if completion.finish == "stop" and (wrong := breach(request, completion.text)):
             raise EngineError(f"{self.name}: the reply is {wrong}")
         return completion
@@ -153,21 +158,21 @@ class LlamaCppEngine:
             "model": self.name,
             "weights": str(path),
             "sha256": fingerprint(path),
-            "template_sha256": self._template.sha256,
-            "template_date": self._template.date,
+            **self._template.describe(),
             "deterministic": self.can.deterministic,
             **self._settings,
         }
 
-    def _prompt(self, request: Request) -> tuple[list[int], bool]:
-        """Prompt ids, and whether a think block precedes the constrained part of the reply."""
+    def _prompt(self, request: Request) -> tuple[list[int], str, bool | None]:
+        """Prompt ids, the mark of a think block that the template leaves open, and whether the reply begins inside one;
+        None where the model may open one itself."""
         if request.prompt_ids is not None:
-            return self._checked_ids(request.prompt_ids), bool(request.thinking)
+            return self._checked_ids(request.prompt_ids), "", bool(request.thinking)
         check_thinking(self._card, request.thinking, self._template.switchable)
         text = self._template.render(request.messages or (), request.thinking)
-        reasons = request.thinking or (request.thinking is None and bool(self._card.thinking))
-        # A template that turns thinking off writes an empty block itself.
-        return self._model.tokenize(text), reasons and not text.rstrip().endswith("</think>")
+        opened = opener(text)
+        may = self._template.can_think and request.thinking is not False and not is_closed(text)
+        return self._model.tokenize(text), opened, bool(opened) or (None if may else False)
 
     def _checked_ids(self, ids: Sequence[int]) -> list[int]:
         if not ids or not all(0 <= token < self._model.n_vocab for token in ids):
@@ -182,8 +187,8 @@ class LlamaCppEngine:
                 f"{self.name}: {prompt} prompt tokens and {reply} for the reply exceed the context of {self.context}"
             )
 
-    def _sampler(self, request: Request, thinks: bool) -> Sampler:
+    def _sampler(self, request: Request, thinks: bool | None) -> Sampler:
         grammar = request_grammar(request)
-        if grammar is not None and thinks:
+        if grammar is not None and thinks is not False:
             return Sampler(self._model, request.sampling, start_after_thinking(grammar), AFTER_THINKING)
         return Sampler(self._model, request.sampling, grammar, "root")

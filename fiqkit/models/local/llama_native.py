@@ -20,6 +20,7 @@ from fiqkit.errors import UserError
 from fiqkit.models.engine import EngineError, Sampling
 from fiqkit.models.local.worker import Interrupted
 from fiqkit.models.opening import abandoned
+from fiqkit.models.reasoning import is_mark
 
 _ERROR, _CONTINUED = 4, 5  # GGML_LOG_LEVEL_ERROR, GGML_LOG_LEVEL_CONT
 _TRIES = 8  # free draws before the whole vocabulary is held against the grammar
@@ -106,12 +107,13 @@ class Model:
         return native.llama_vocab_get_text(self._vocab, token).decode("utf-8") if token >= 0 else ""
 
     def piece(self, token: int) -> bytes:
-        """Bytes that a token adds to the text; control tokens add none."""
+        """Bytes that a token adds to the text; control tokens add none, but for the marks of a think block."""
         if token not in self._pieces:
             room = 64
+            written = is_mark(self.special(token))
             while True:
                 buffer = ctypes.create_string_buffer(room)
-                count = native.llama_token_to_piece(self._vocab, token, buffer, room, 0, False)
+                count = native.llama_token_to_piece(self._vocab, token, buffer, room, 0, written)
                 if count >= 0:
                     break
                 room = -count
@@ -161,6 +163,11 @@ class Sampler:
         self._chain = native.llama_sampler_chain_init(native.llama_sampler_chain_default_params())
         for part in _chain_of(sampling):
             native.llama_sampler_chain_add(self._chain, part)
+
+    @property
+    def constrains(self) -> bool:
+        """Whether there is a grammar."""
+        return self._grammar is not None
 
     def draw(self, logits: np.ndarray, constrained: bool) -> int:
         """The next token for logits of shape (vocabulary,), which the grammar restricts where `constrained`.

@@ -25,7 +25,8 @@ from fiqkit.models.engine import Capabilities, Completion, ContextOverflow, Requ
 from fiqkit.models.local.hf_batch import HfBatch, Job, Vocabulary
 from fiqkit.models.local.threads import Threads
 from fiqkit.models.local.worker import Pending, Worker
-from fiqkit.models.template import ChatTemplate, check_thinking
+from fiqkit.models.reasoning import is_mark, opener, read_on
+from fiqkit.models.template import ChatTemplate, check_thinking, checked_switch
 
 
 def open_engine(
@@ -36,6 +37,7 @@ def open_engine(
     threads: int | None = None,
     dtype: str = "auto",
     device: str = "auto",
+    switch: Mapping[str, Any] | None = None,
 ) -> TransformersEngine:
     """Load the model of a card: a folder, a repository in the Hugging Face cache, or a GGUF (converted once).
 
@@ -45,6 +47,7 @@ def open_engine(
         threads: CPU threads (default: those that are idle, looked at again during the run; see `Threads`).
         dtype: "float32", "bfloat16", "float16"; "auto" is float32 on a CPU and the checkpoint's own on a GPU.
         device: "cpu", "cuda", "cuda:1"; "auto" spreads over the GPUs that are there.
+        switch: {on: variables, off: variables} by which the chat template turns thinking on and off (default: found).
 
     Raises:
         UserError: weights that are missing, cut or of an unknown architecture; no chat template.
@@ -66,7 +69,14 @@ def open_engine(
     except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
         raise UserError(f"{card.name}: transformers cannot load {folder}: {str(error).splitlines()[0]}") from None
     return TransformersEngine(
-        model, tokenizer, card, context=context or card.context or 0, parallel=parallel, folder=folder, threads=used
+        model,
+        tokenizer,
+        card,
+        context=context or card.context or 0,
+        parallel=parallel,
+        folder=folder,
+        threads=used,
+        switch=checked_switch(card, switch),
     )
 
 
@@ -83,15 +93,16 @@ class TransformersEngine:
         parallel: int,
         folder: Path | None = None,
         threads: Threads | None = None,
+        switch: Mapping[str, Any] | None = None,
     ) -> None:
         longest = model.config.get_text_config().max_position_embeddings
         if context > longest:
             raise UserError(f"{card.name}: a context of {context} tokens was asked of a model made for {longest}")
-        self._template = ChatTemplate.of_tokenizer(card.name, tokenizer)
+        self._template = ChatTemplate.of_tokenizer(card.name, tokenizer, switch)
         self.name = card.name
         self.context = context or min(longest, 8192)
         self.can = Capabilities(
-            logprobs=True, token_ids=True, adapters=True, deterministic=parallel == 1, parallel=parallel
+            choices=True, logprobs=True, token_ids=True, adapters=True, deterministic=parallel == 1, parallel=parallel
         )
         self._card, self._tokenizer, self._folder = card, tokenizer, folder
         parameter = next(model.parameters())
@@ -125,7 +136,7 @@ class TransformersEngine:
             raise UserError(f"{self.name}: the transformers engine cannot let a model think and hold it to choices")
         check_constraint(request)
         self._check_adapter(request.adapter)
-        prompt = self._prompt(request)
+        prompt, opened = self._prompt(request)
         length = len(prompt) + request.sampling.max_tokens
         if length > self.context:
             raise ContextOverflow(
@@ -135,7 +146,7 @@ class TransformersEngine:
         choices = tuple(tuple(self._encode(choice)) for choice in request.choices or ())
         job = Job(prompt, request.sampling, Pending(), choices, request.adapter, request.logprobs)
         self._worker.submit(job)
-        return await job.pending.wait()
+        return read_on(await job.pending.wait(), opened)
 
     async def ready(self) -> Sequence[str]:
         """Nothing to ask: all is known since the model was loaded."""
@@ -154,8 +165,7 @@ class TransformersEngine:
             "model": self.name,
             "weights": str(self._folder or "live module"),
             "sha256": fingerprint(self._folder) if self._folder else None,
-            "template_sha256": self._template.sha256,
-            "template_date": self._template.date,
+            **self._template.describe(),
             "deterministic": self.can.deterministic,
             "context": self.context,
             "parallel": self.can.parallel,
@@ -172,11 +182,13 @@ class TransformersEngine:
         if not (Path(path) / "adapter_config.json").is_file():
             raise UserError(f"{self.name}: no adapter at {path}; expected a folder with adapter_config.json")
 
-    def _prompt(self, request: Request) -> list[int]:
+    def _prompt(self, request: Request) -> tuple[list[int], str]:
+        """Prompt ids, and the mark of a think block that the template leaves open."""
         if request.prompt_ids is not None:
-            return self._checked_ids(request.prompt_ids)
+            return self._checked_ids(request.prompt_ids), ""
         check_thinking(self._card, request.thinking, self._template.switchable)
-        return self._encode(self._template.render(request.messages or (), request.thinking))
+        text = self._template.render(request.messages or (), request.thinking)
+        return self._encode(text), opener(text)
 
     def _encode(self, text: str) -> list[int]:
         """Token ids of a text as it stands: the template has written the special tokens, so none is added."""
@@ -195,7 +207,11 @@ def _vocabulary(model: Any, tokenizer: Any) -> Vocabulary:
     ends = {*(stated if isinstance(stated, list) else [stated]), tokenizer.eos_token_id} - {None}
     pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else min(ends, default=0)
 
+    # Special tokens are no part of the text, but for the marks of a think block.
+    hidden = {i for i in tokenizer.all_special_ids if not is_mark(tokenizer.convert_ids_to_tokens(i))}
+
     def decode(ids: Sequence[int]) -> str:
-        return str(tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False))
+        shown = [i for i in ids if i not in hidden]
+        return str(tokenizer.decode(shown, skip_special_tokens=False, clean_up_tokenization_spaces=False))
 
     return Vocabulary(decode, frozenset(ends), pad)

@@ -50,7 +50,12 @@ def unwrap(text: str) -> str:
 
 
 def _template_thinking(on: bool) -> Fields:
-    return {"chat_template_kwargs": {"enable_thinking": on}}
+    """Variables of the chat template, under the names that hybrid models' templates give them."""
+    return {"chat_template_kwargs": {"enable_thinking": on, "thinking": on}}
+
+
+def _effort(on: bool) -> Fields:
+    return {"reasoning_effort": "medium" if on else "none"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +63,8 @@ class Dialect:
     """One kind of server.
 
     Attributes:
-        schema, choices, thinking: the request fields for a constraint or a thinking mode; None where it has
-            no such thing.
+        schema, choices, thinking: the request fields for a constraint or a thinking mode. Whether the server honours
+            them is measured at the start.
         wraps_choice: a choice comes back inside {"reply": …}.
         wraps_union: so does what satisfies a schema that is not itself an object's.
         max_tokens: name of the field that bounds the reply.
@@ -68,7 +73,7 @@ class Dialect:
 
     schema: Callable[[Mapping[str, Any]], Fields] = _json_schema
     choices: Callable[[tuple[str, ...]], Fields] = _choice_object
-    thinking: Callable[[bool], Fields] | None = None
+    thinking: Callable[[bool], Fields] = _template_thinking
     wraps_choice: bool = True
     wraps_union: bool = False
     max_tokens: str = "max_tokens"
@@ -81,11 +86,10 @@ class Dialect:
         return self.wraps_choice and request.choices is not None
 
 
-def _gbnf_dialect(schema: Callable[[Mapping[str, Any]], Fields], thinking: Callable[[bool], Fields] | None) -> Dialect:
+def _gbnf_dialect(schema: Callable[[Mapping[str, Any]], Fields]) -> Dialect:
     return Dialect(
         schema=schema,
         choices=lambda choices: {"grammar": choices_grammar(choices)},
-        thinking=thinking,
         wraps_choice=False,
     )
 
@@ -93,19 +97,24 @@ def _gbnf_dialect(schema: Callable[[Mapping[str, Any]], Fields], thinking: Calla
 DIALECTS: dict[str, Dialect] = {
     "vllm": Dialect(
         choices=lambda choices: {"structured_outputs": {"choice": list(choices)}},
-        thinking=_template_thinking,
         wraps_choice=False,
         token_ids=True,
     ),
-    "llama.cpp": _gbnf_dialect(_json_schema, _template_thinking),
-    "llama-cpp-python": _gbnf_dialect(_json_object, None),
-    "openai": Dialect(schema=_schema_object, wraps_union=True, max_tokens="max_completion_tokens"),
+    "sglang": Dialect(),
+    "llama.cpp": _gbnf_dialect(_json_schema),
+    "llama-cpp-python": _gbnf_dialect(_json_object),
+    "ollama": Dialect(thinking=_effort),
+    "lmstudio": Dialect(thinking=lambda on: _effort(on) | _template_thinking(on)),
+    "openai": Dialect(schema=_schema_object, thinking=_effort, wraps_union=True, max_tokens="max_completion_tokens"),
     "generic": Dialect(),
 }
 
 # `owned_by` in a server's list of models → its dialect
 OWNERS = {
     "vllm": "vllm",
+    "sglang": "sglang",
+    "library": "ollama",
+    "organization_owner": "lmstudio",
     "llamacpp": "llama.cpp",
     "me": "llama-cpp-python",
     "openai": "openai",

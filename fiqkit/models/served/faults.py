@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import email.utils
 import random
+import re
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
+
+from fiqkit.models.engine import EngineError
 
 
 class Fault(Exception):
@@ -30,6 +35,11 @@ class Fault(Exception):
         return self.kind in ("rejected", "overflow")
 
     @property
+    def of_reply(self) -> bool:
+        """The server works, but what it wrote is no reply; the next one is mostly no better."""
+        return self.kind in ("invalid_output", "bad_reply", "empty")
+
+    @property
     def overload(self) -> bool:
         """The server has more work than it can do: fewer requests should be in flight."""
         return self.kind in ("rate_limited", "timeout") or self.retry_after is not None
@@ -40,16 +50,33 @@ class Fault(Exception):
         return self.kind in ("server_error", "unreachable", "reset", "timeout")
 
 
+class Rejected(EngineError):
+    """The server refuses the request itself, or what it replies would come again: no other try can help."""
+
+
+_REFUSED_FIELDS = ("seed", "temperature", "top_p", "stop", "logprobs", "return_token_ids", "chat_template_kwargs")
+
+
+def mend(complaint: str, body: Mapping[str, Any]) -> str:
+    """What to set so that a field which the complaint names is left out of requests; "" where it names none."""
+    if "max_completion_tokens" in complaint and "max_tokens" in body:
+        return '; it wants another name for the bound of a reply: set dialect = "openai"'
+    named = [field for field in _REFUSED_FIELDS if field in body and re.search(rf"\b{field}\b", complaint)]
+    fields = ", ".join(f'"{field}": null' for field in named)
+    return f"; leave it out of requests with the setting extra={{{fields}}}" if named else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Patience:
     """How often and how long to try. Times in seconds.
 
     Attributes:
         attempts: tries of one request before it fails for good; with the defaults a server may be away for a minute.
-        asks: tries of one structured request whose replies break its constraint.
+        asks: tries of one request whose replies are none or break its constraint.
         first, most: the first wait and the longest; waits double in between.
         timeout: longest wait for one reply, from sending the request to its last byte.
-        longest_pause: a Retry-After above this is cut to it.
+        give_up: no try is begun so long after the first one.
+        longest_pause: where a server asks to stay away for longer than this, the request fails at once.
         strikes: failures in a row after which a server is set aside.
     """
 
@@ -58,7 +85,8 @@ class Patience:
     first: float = 0.5
     most: float = 30.0
     timeout: float = 600.0
-    longest_pause: float = 600.0
+    give_up: float = 900.0
+    longest_pause: float = 300.0
     strikes: int = 3
 
     def wait(self, attempt: int, rng: random.Random) -> float:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import json
-import re
+import ssl
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
+from urllib.parse import urljoin, urlsplit, urlunsplit
 
 import aiohttp
 import orjson
 
+from fiqkit.models.constraints.structured import whole_characters
 from fiqkit.models.served.faults import Fault, parse_retry_after
+from fiqkit.models.served.overflow import error_fault
 
+_MOST_HOPS = 5  # redirects that are followed
 REPLY_LIMIT = 4 * 1024 * 1024  # bytes; the longest sensible reply, token ids and log probabilities included
-_OVERFLOW = re.compile(
-    r"context.?(length|size|window)|maximum context|max_model_len|longer than the maximum|prompt is too long"
-    r"|too many tokens|exceeds? the (available|maximum)|maximum (model|sequence) length",
-    re.I,
-)
 
 
 def open_session(headers: Mapping[str, str]) -> aiohttp.ClientSession:
@@ -43,9 +42,20 @@ async def exchange(
     """
     method = "GET" if payload is None else "POST"
     try:
-        async with session.request(method, url, data=payload, timeout=_times(timeout)) as response:
-            body = await _bounded(response, limit, url)
-            status, headers = response.status, response.headers
+        for _ in range(_MOST_HOPS):
+            options: dict[str, Any] = {"data": payload, "timeout": _times(timeout), "allow_redirects": False}
+            async with session.request(method, url, **options) as response:
+                body = await _bounded(response, limit, url)
+                status, headers = response.status, response.headers
+            if status not in (301, 302, 303, 307, 308):
+                break
+            url = _target(url, status, headers.get("Location", ""), method)
+    except (aiohttp.ClientSSLError, ssl.SSLError) as error:
+        said = " ".join(str(error).split())[:160]
+        raise Fault(
+            "rejected",
+            f"{url}: no trusted TLS connection ({said}); for a certificate of your own name its file in SSL_CERT_FILE",
+        ) from None
     except aiohttp.ClientConnectorError as error:
         raise Fault("unreachable", f"{url}: cannot connect ({error.os_error.strerror or error.os_error})") from None
     except TimeoutError:
@@ -57,6 +67,25 @@ async def exchange(
     if status != 200:
         raise _refusal(url, status, headers, body)
     return _parse(url, body)
+
+
+def _target(url: str, status: int, location: str, method: str) -> str:
+    """Where a redirect leads.
+
+    Raises:
+        Fault: it changes a POST into a GET, or leads to another host, which must not be sent the key.
+    """
+    target = urljoin(url, location)
+    moved = urlsplit(target).netloc != urlsplit(url).netloc
+    if moved or (method == "POST" and status in (301, 302, 303)):
+        raise Fault("rejected", f"{url}: HTTP {status} redirects to {target}; give the address there", status)
+    return target
+
+
+def below(url: str, path: str) -> str:
+    """The address of `path` below a base URL, whose query stays at the end."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(path=parts.path.rstrip("/") + path))
 
 
 @cache
@@ -89,9 +118,26 @@ def _parse(url: str, body: bytes) -> Any:
     try:
         return orjson.loads(body)
     except ValueError:
-        if looks_like_html(body):
-            raise Fault("bad_json", f"{url}: answers an HTML page, not JSON") from None
+        pass
+    if looks_like_html(body):
+        raise Fault("bad_json", f"{url}: answers an HTML page, not JSON")
+    if body.lstrip().startswith((b"data:", b"event:", b": ")):
+        raise Fault("rejected", f"{url}: streams its reply (server-sent events) though nobody asked; turn that off")
+    try:
+        return lenient_json(body)
+    except (ValueError, RecursionError):
         raise Fault("bad_json", f"{url}: the reply is not JSON ({body[:60]!r}…)") from None
+
+
+def lenient_json(body: bytes) -> Any:
+    """JSON as servers really write it: a byte order mark, NaN, broken bytes, halves of characters. What is no character
+    becomes U+FFFD, what is no number None.
+
+    Raises:
+        ValueError, RecursionError: it is not JSON all the same.
+    """
+    text = whole_characters(body.decode("utf-8-sig", "replace"))
+    return json.loads(text, parse_constant=lambda _: None)
 
 
 def looks_like_html(body: bytes) -> bool:
@@ -100,27 +146,10 @@ def looks_like_html(body: bytes) -> bool:
 
 
 def _refusal(url: str, status: int, headers: Mapping[str, str], body: bytes) -> Fault:
-    said = _message(body)
-    line = f"{url}: HTTP {status}" + (f": {said}" if said else "")
-    if status in (400, 413, 422, 500) and _OVERFLOW.search(said):
-        kind = "overflow"
-    elif status in (408, 429):
-        kind = "rate_limited"
-    else:
-        kind = "server_error" if status >= 500 else "rejected"
-    return Fault(kind, line, status, parse_retry_after(headers.get("Retry-After")))
-
-
-def _message(body: bytes) -> str:
-    """What an error reply says, as one line of at most 300 characters."""
-    if looks_like_html(body):
-        return "an HTML page"
-    text = body.decode("utf-8", "replace")
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        value = None
-    if isinstance(value, dict):
-        error = value.get("error", value)
-        text = str(error.get("message") or error.get("detail") or error) if isinstance(error, dict) else str(error)
-    return " ".join(text.split())[:300]
+    said: Any = "an HTML page"
+    if not looks_like_html(body):
+        try:
+            said = lenient_json(body)
+        except (ValueError, RecursionError):
+            said = body.decode("utf-8", "replace")
+    return error_fault(f"{url}: HTTP {status}", said, status, parse_retry_after(headers.get("Retry-After")))

@@ -8,9 +8,11 @@ Nothing is asked of a hub and nothing is reported anywhere: the engine talks to 
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit, urlunsplit
@@ -20,16 +22,17 @@ import orjson
 from fiqkit import offline
 from fiqkit.errors import UserError
 from fiqkit.models.cards.cards import Card
-from fiqkit.models.constraints.structured import breach, check_constraint
+from fiqkit.models.constraints.structured import check_constraint
 from fiqkit.models.engine import Capabilities, Completion, Message, Request
-from fiqkit.models.served.dialects import DIALECTS, Dialect, unwrap
-from fiqkit.models.served.faults import Fault, Patience
+from fiqkit.models.messages import sendable, wants_folding
+from fiqkit.models.reasoning import begins_inside
+from fiqkit.models.served.dialects import DIALECTS, Dialect
+from fiqkit.models.served.faults import Patience, Rejected, mend
 from fiqkit.models.served.pace import Pace
 from fiqkit.models.served.pool import Pool
+from fiqkit.models.served.reply import read_reply
 from fiqkit.models.served.survey import Served, survey
-
-# Finish reasons as servers spell them → ours. A reason that is not here is no finished reply.
-FINISH = {"stop": "stop", "eos": "stop", "stop_sequence": "stop", "length": "length", "max_tokens": "length"}
+from fiqkit.models.template import checked_switch
 
 
 def open_engine(
@@ -45,6 +48,8 @@ def open_engine(
     attempts: int = 8,
     adapters: Mapping[str, str] | None = None,
     extra: Mapping[str, Any] | None = None,
+    switch: Mapping[str, Any] | None = None,
+    structured: str = "auto",
 ) -> OpenAIEngine:
     """Connect to the server or servers of a card; `ready`, or the first request, surveys them.
 
@@ -61,6 +66,8 @@ def open_engine(
         attempts: tries of one request before its episode ends as `engine_error`.
         adapters: path of a LoRA adapter → the name under which the server has it.
         extra: fields added to every request; a null takes a field out.
+        switch: {on: fields, off: fields} of a request that asks for thinking, or for none (default: the dialect's).
+        structured: "none" holds no reply to a schema; "auto" does what the start-up probe finds to work.
 
     Raises:
         UserError: a URL, setting or key that cannot be right.
@@ -68,8 +75,10 @@ def open_engine(
     urls = [_base_url(url.strip(), card) for url in card.weights.split(",")]
     if dialect != "auto" and dialect not in DIALECTS:
         raise UserError(f"{card.name}: unknown dialect {dialect!r}; the dialects are auto, {', '.join(DIALECTS)}")
-    if min(parallel, attempts) < 1 or timeout <= 0:
-        raise UserError(f"{card.name}: parallel, attempts and timeout must be positive")
+    if min(parallel, attempts) < 1 or not 0 < timeout < math.inf:
+        raise UserError(f"{card.name}: parallel, attempts and timeout must be positive numbers")
+    if structured not in ("auto", "none"):
+        raise UserError(f"{card.name}: structured is {structured!r}; it is auto or none")
     return OpenAIEngine(
         card.name,
         urls,
@@ -82,23 +91,41 @@ def open_engine(
         pace=Pace(requests_per_minute, tokens_per_minute),
         adapters=adapters or {},
         extra=extra or {},
+        switch=checked_switch(card, switch),
+        structured=structured != "none",
     )
 
 
 def _base_url(url: str, card: Card) -> str:
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    """The base URL of an API, without what is below it; a query stays.
+
+    Raises:
+        UserError: it is none.
+    """
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:  # a port beyond 65,535, a bracket that is not closed
+        usable = False
+    if not usable:
         raise UserError(f"{card.name}: {url!r} is not the URL of a server; for example http://127.0.0.1:8000/v1")
-    offline.allow_server(parts.hostname, card.name)
-    return url.rstrip("/").removesuffix("/chat/completions")
+    offline.allow_server(parts.hostname or "", card.name)
+    path = parts.path.rstrip("/").removesuffix("/chat/completions")
+    return urlunsplit(parts._replace(path=path, fragment=""))
 
 
 def _api_key(variable: str, card: Card) -> str:
     if not variable:
+        made_up = card.source.lower().startswith(("http://", "https://"))  # a URL on the command line names no variable
+        variable = "FIQKIT_API_KEY" if made_up and os.environ.get("FIQKIT_API_KEY") else ""
+    if not variable:
         return ""
-    if not os.environ.get(variable):
+    key = os.environ.get(variable, "").strip()
+    if not key:
         raise UserError(f"{card.name}: the environment variable {variable} with the API key is not set")
-    return os.environ[variable]
+    if not key.isprintable() or not key.isascii():
+        raise UserError(f"{card.name}: the API key in {variable} holds a line break or another character that none has")
+    return key
 
 
 class Child(Protocol):
@@ -133,6 +160,8 @@ class OpenAIEngine:
         pace: Pace | None = None,
         adapters: Mapping[str, str] | None = None,
         extra: Mapping[str, Any] | None = None,
+        switch: Mapping[str, Any] | None = None,
+        structured: bool = True,
         seed: int = 0,
         child: Child | None = None,
     ) -> None:
@@ -141,14 +170,25 @@ class OpenAIEngine:
         self.context = context
         self._pace = pace or Pace()
         self._pool = Pool(urls, headers, parallel=parallel, patience=patience or Patience(), pace=self._pace, seed=seed)
-        self.can = Capabilities(structured=True, logprobs=True, adapters=bool(adapters), parallel=parallel * len(urls))
+        self.can = Capabilities(
+            structured=structured,
+            structured_thinking=structured,
+            choices=structured,
+            logprobs=True,
+            adapters=bool(adapters),
+            counts_prompt=None,
+            parallel=parallel * len(urls),
+        )
         self.faults = self._pool.faults
         self._model = model
         self._dialect_name = dialect
         self._adapters = dict(adapters or {})
         self._extra = dict(extra or {})
+        self._switch = dict(switch or {})
+        self._folds = False  # whether the model has no system role
         self._settings = {"parallel": parallel, "extra": self._extra}
         self._served: Served | None = None
+        self._opened: dict[bool | None, str] = {}  # thinking mode → what the server's template opens a reply with
         self._surveying = asyncio.Lock()
         self._child = child
 
@@ -162,18 +202,36 @@ class OpenAIEngine:
         check_constraint(request)
         if self._served is None:
             await self.ready()
-        dialect = DIALECTS[self._dialect_name or "generic"]
-        chat = request.messages is not None
+        dialect, opened = DIALECTS[self._dialect_name or "generic"], self._opened.get(request.thinking, "")
         body = self._body(request, dialect)
+        try:
+            completion = await self._send(body, request, dialect, opened)
+        except Rejected as error:
+            if not self._folds and wants_folding(str(error), request.messages or ()):
+                self._folds = True
+                return await self.complete(request)
+            raise Rejected(f"{error}{mend(str(error), body)}") from None
+        if begins_inside(completion.text):
+            self._opened[request.thinking] = "<think>\n"
+        return self._with_flags(completion, request)
+
+    async def _send(self, body: Mapping[str, Any], request: Request, dialect: Dialect, opened: str) -> Completion:
         # The first words that tell one dialogue from another: the system message is the same for many.
         opening = request.messages[:2][-1]["content"] if request.messages else request.prompt_ids
         return await self._pool.complete(
-            "/chat/completions" if chat else "/completions",
+            "/chat/completions" if "messages" in body else "/completions",
             orjson.dumps(body),
-            lambda reply, seconds, queued: read_reply(reply, request, dialect, seconds, queued),
+            lambda reply, seconds, queued: read_reply(reply, request, dialect, seconds, queued, opened),
             prefix=str((opening or ())[:256]),
             tokens=self._estimate(request),
         )
+
+    def _with_flags(self, completion: Completion, request: Request) -> Completion:
+        """The completion, marked where the server read fewer tokens than its prompt can have."""
+        least = least_tokens(request.messages or ())
+        if self.can.counts_prompt is False or not 0 < completion.prompt_tokens < least:
+            return completion
+        return replace(completion, flags=(f"prompt_cut: {completion.prompt_tokens} of at least {least} tokens",))
 
     def _estimate(self, request: Request) -> int:
         """Tokens to book with the provider's limit; nothing where there is none, because counting takes time."""
@@ -194,7 +252,7 @@ class OpenAIEngine:
         if sampling.stop:
             body["stop"] = list(sampling.stop)
         if request.messages is not None:
-            body["messages"] = request.messages
+            body["messages"] = sendable(request.messages, fold=self._folds)
         else:
             body["prompt"] = list(request.prompt_ids or ())
             body["max_tokens"] = body.pop(dialect.max_tokens)
@@ -202,8 +260,9 @@ class OpenAIEngine:
             body |= {"logprobs": True} if request.messages is not None else {"logprobs": 1}
         if dialect.token_ids and (request.logprobs or request.prompt_ids is not None):
             body["return_token_ids"] = True
-        if request.thinking is not None and dialect.thinking:
-            body |= dialect.thinking(request.thinking)
+        if request.thinking is not None:
+            own = self._switch.get("on" if request.thinking else "off")
+            body |= dialect.thinking(request.thinking) if own is None else own
         if request.schema is not None:
             body |= dialect.schema(request.schema)
         if request.choices is not None:
@@ -222,7 +281,8 @@ class OpenAIEngine:
         async with self._surveying:
             if self._served is None:
                 await self._survey()
-        return ()
+        assert self._served is not None
+        return self._served.notes
 
     async def _survey(self) -> None:
         served = await survey(self._pool, self.name, self._model)
@@ -231,13 +291,7 @@ class OpenAIEngine:
         if served.context:
             self.context = min(self.context, served.context)
         dialect = DIALECTS[self._dialect_name]
-        self.can = Capabilities(
-            structured=True,
-            logprobs=True,
-            token_ids=dialect.token_ids,
-            adapters=bool(self._adapters),
-            parallel=self.can.parallel,
-        )
+        self.can = replace(self.can, token_ids=dialect.token_ids)
         self._served = served
 
     async def close(self) -> None:
@@ -261,71 +315,25 @@ class OpenAIEngine:
             "server": served.version if served else None,
             "first_ids": list(served.first_ids) if served else [],
             "context": self.context,
+            "structured": self.can.structured,
+            "system_role": not self._folds,
             **self._settings,
+            **({"switch": self._switch} if self._switch else {}),
             "place": place,
         }
 
 
 def _without_credentials(url: str) -> str:
     parts = urlsplit(url)
-    host = parts.hostname or ""
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname or ""
     return urlunsplit(parts._replace(netloc=f"{host}:{parts.port}" if parts.port else host, query=""))
 
 
-def read_reply(reply: Any, request: Request, dialect: Dialect, seconds: float = 0.0, queued: float = 0.0) -> Completion:
-    """The completion in a server's reply.
-
-    Raises:
-        Fault: it is an error, lacks a finished completion, is empty, or breaks the request's constraint.
-    """
-    if not isinstance(reply, dict):
-        raise Fault("bad_reply", f"the reply is a JSON {type(reply).__name__}, not an object")
-    if "choices" not in reply and "error" in reply:
-        raise Fault("server_error", f"the server replied with an error: {reply['error']!r:.200}")
-    try:
-        choice = reply["choices"][0]
-        message = choice.get("message") or {"content": choice.get("text")}
-        text, reason = message.get("content") or "", choice.get("finish_reason")
-        reasoning = message.get("reasoning_content") or message.get("reasoning") or ""
-        usage = reply.get("usage") or {}
-        counts = (int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0))
-    except (KeyError, IndexError, TypeError, AttributeError, ValueError):
-        raise Fault("bad_reply", f"the reply holds no completion: {reply!r:.120}") from None
-    if not isinstance(text, str) or not isinstance(reasoning, str):
-        raise Fault("bad_reply", f"the reply's content is not text: {text!r:.80}")
-    if reason == "content_filter":
-        raise Fault("rejected", "the provider's content filter stopped the reply")
-    if reason not in FINISH:
-        raise Fault("bad_reply", f"the reply is not finished (finish_reason {reason!r:.40})")
-    if not text and not reasoning and not counts[1]:
-        raise Fault("empty", "the reply holds no text and counts no token")
-    finish = FINISH[reason]
-    if finish == "stop":
-        if dialect.wraps(request):
-            text = unwrap(text)
-        if wrong := breach(request, text):
-            raise Fault("invalid_output", f"the reply is {wrong}")
-    return Completion(
-        text=text,
-        finish=finish,
-        reasoning=reasoning,
-        prompt_ids=tuple(choice.get("prompt_token_ids") or reply.get("prompt_token_ids") or ()),
-        output_ids=tuple(choice.get("token_ids") or ()),
-        logprobs=_logprobs(choice.get("logprobs")) if request.logprobs else (),
-        prompt_tokens=counts[0],
-        output_tokens=counts[1],
-        seconds=seconds,
-        queued=queued,
-    )
-
-
-def _logprobs(value: Any) -> tuple[float, ...]:
-    """Chat replies carry a list of tokens, completions a list of numbers."""
-    if not isinstance(value, dict):
-        return ()
-    if value.get("token_logprobs"):
-        return tuple(value["token_logprobs"])
-    return tuple(token["logprob"] for token in value.get("content") or ())
+def least_tokens(messages: Sequence[Message]) -> int:
+    """A lower bound of a chat's tokens: no tokenizer writes two words, or four characters beyond ASCII, as one."""
+    texts = [message["content"] for message in messages]
+    beyond = sum(len(text) - len(text.encode("ascii", "ignore")) for text in texts)
+    return sum(len(text.split()) for text in texts) // 2 + beyond // 4
 
 
 _PIECES = re.compile(r"[A-Za-z]{1,3}|\s+|.", re.S)

@@ -12,8 +12,8 @@ from typing import Any
 from zlib import crc32
 
 from fiqkit.models.engine import Completion, ContextOverflow, EngineError
-from fiqkit.models.served.faults import Fault, Patience
-from fiqkit.models.served.http import exchange, open_session
+from fiqkit.models.served.faults import Fault, Patience, Rejected
+from fiqkit.models.served.http import below, exchange, open_session
 from fiqkit.models.served.pace import Pace
 from fiqkit.models.served.window import Window
 
@@ -143,14 +143,16 @@ class Pool:
         start = clock()
         key = crc32(prefix.encode())
         asks = 0
+        first: float | None = None
         avoid: Endpoint | None = None
         for attempt in range(self._patience.attempts):
             if wait := self._pace.book(tokens):
                 await asyncio.sleep(wait)
             endpoint = await self._acquire(key, avoid)
             sent = clock()
+            first = sent if first is None else first
             try:
-                body = await exchange(self._open(), endpoint.url + path, payload, self._patience.timeout)
+                body = await exchange(self._open(), below(endpoint.url, path), payload, self._patience.timeout)
                 now = clock()
                 completion = read(body, now - start, sent - start)
                 endpoint.succeeded(now - sent, completion.output_tokens)
@@ -163,16 +165,21 @@ class Pool:
             finally:
                 endpoint.in_flight -= 1
                 self._dispatch()
-            asks += fault.kind == "invalid_output"
-            if fault.final or asks >= self._patience.asks:
+            asks += fault.of_reply
+            if fault.final or asks >= self._patience.asks or clock() - first > self._patience.give_up:
                 break
             avoid = endpoint
             if not self._another(endpoint):
+                if (fault.retry_after or 0) > self._patience.longest_pause:
+                    raise EngineError(
+                        f"{fault}; it asks to stay away for {fault.retry_after:,.0f} s, and at most "
+                        f"{self._patience.longest_pause:g} s are waited"
+                    )
                 await asyncio.sleep(self._patience.wait(attempt, self._rng))
         if fault.kind == "overflow":
             raise ContextOverflow(str(fault))
         tries = "" if attempt == 0 else f" (gave up after {attempt + 1} tries)"
-        raise EngineError(f"{fault}{tries}")
+        raise (Rejected if fault.final else EngineError)(f"{fault}{tries}")
 
     async def close(self) -> None:
         """Close the connections. Safe to call twice."""

@@ -21,7 +21,8 @@ from fiqkit.errors import UserError
 from fiqkit.models.cards.cards import Card
 from fiqkit.models.cards.weights import fingerprint, to_transformers
 from fiqkit.models.constraints.structured import breach, check_constraint
-from fiqkit.models.engine import Capabilities, Completion, ContextOverflow, EngineError, Message, Request
+from fiqkit.models.engine import Capabilities, Completion, ContextOverflow, EngineError, Request
+from fiqkit.models.reasoning import opener, read_on
 from fiqkit.models.template import ChatTemplate
 
 
@@ -112,6 +113,8 @@ class VllmEngine:
         self.context = context
         self.can = Capabilities(
             structured=True,
+            structured_thinking=bool(settings.get("reasoning_parser")),
+            choices=True,
             logprobs=True,
             token_ids=True,
             adapters=bool(settings["enable_lora"]),
@@ -137,7 +140,7 @@ class VllmEngine:
 
     def _begin(self) -> list[int]:
         """First token ids of a short chat."""
-        ids = self._encode([{"role": "user", "content": "Hello"}], None)
+        ids = self._encode(self._template.render([{"role": "user", "content": "Hello"}]))
         if len(ids) > 1 and ids[0] == ids[1]:
             self._llm.shutdown()
             raise UserError(f"{self.name}: the chat template begins with token {ids[0]} twice (a double BOS)")
@@ -154,30 +157,31 @@ class VllmEngine:
         """
         check_constraint(request)
         start = time.perf_counter()
-        ids = self._prompt(request)
+        ids, opened = self._prompt(request)
         for _ in range(2):
             output = await self._generate(request, ids)
-            completion = _completion(output, request, time.perf_counter() - start)
+            completion = read_on(_completion(output, request, time.perf_counter() - start), opened)
             wrong = breach(request, completion.text) if completion.finish == "stop" else None
             if wrong is None:
                 return completion
             self.faults["invalid_output"] += 1
         raise EngineError(f"{self.name}: the reply is {wrong} (asked twice)")
 
-    def _prompt(self, request: Request) -> list[int]:
+    def _prompt(self, request: Request) -> tuple[list[int], str]:
+        """Prompt ids, and the mark of a think block that the template leaves open."""
         if request.messages is not None:
-            ids = self._encode(request.messages, request.thinking)
+            text = self._template.render(request.messages, request.thinking)
+            ids, opened = self._encode(text), opener(text)
         else:
-            ids = list(request.prompt_ids or ())
+            ids, opened = list(request.prompt_ids or ()), ""
         room = request.sampling.max_tokens
         if len(ids) + room > self.context:
             raise ContextOverflow(
                 f"{self.name}: a prompt of {len(ids)} and a reply of {room} tokens exceed the context of {self.context}"
             )
-        return ids
+        return ids, opened
 
-    def _encode(self, messages: Sequence[Message], thinking: bool | None) -> list[int]:
-        text = self._template.render(messages, thinking)
+    def _encode(self, text: str) -> list[int]:
         return list(self._tokenizer(text, add_special_tokens=False)["input_ids"])
 
     async def _generate(self, request: Request, ids: list[int]) -> Any:
@@ -227,8 +231,7 @@ class VllmEngine:
             "version": vllm.__version__,
             "sha256": self._weights,
             "first_ids": self._first_ids,
-            "template_sha256": self._template.sha256,
-            "template_date": self._template.date,
+            **self._template.describe(),
             "context": self.context,
             "settings": self._settings,
         }
