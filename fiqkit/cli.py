@@ -14,6 +14,7 @@ from fiqkit.errors import UserError
 
 # name → (module in fiqkit.commands, the line that `fiqkit --help` shows)
 COMMANDS = {
+    "check": ("check", "Hold your own instances, passages and index against each other before a run."),
     "run": ("run", "Put agents through instances and record every episode."),
     "runs": ("runs", "List the recorded runs."),
     "show": ("show", "Print one episode as a person would read it."),

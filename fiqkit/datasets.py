@@ -86,7 +86,7 @@ _OPTIONAL = (
     "filing_date",
     "orbit",
 )
-_READ = {
+INSTANCE_FIELDS = {
     *_TEXT,
     *_OPTIONAL,
     *("intended_interpretation", "default_interpretation", "categories", "axes", "h0", "headline_intended"),
@@ -128,7 +128,7 @@ def parse_instance(row: Mapping[str, Any], where: str) -> Instance:
         categories=categories,
         h0=_entropy(row, categories, where),
         headline_intended=row.get("headline_intended") is True,
-        extra={name: value for name, value in row.items() if name not in _READ},
+        extra={name: value for name, value in row.items() if name not in INSTANCE_FIELDS},
     )
 
 

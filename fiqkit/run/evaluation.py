@@ -16,6 +16,7 @@ from fiqkit.agent.prompts import prompt_texts
 from fiqkit.bench_data import INSTANCES
 from fiqkit.datasets import dataset_hash, read_instances
 from fiqkit.errors import UserError
+from fiqkit.measurable import refuse_unmeasurable
 from fiqkit.metrics.table import main_rows
 from fiqkit.models.template import RUN_DATE
 from fiqkit.records import Ending, Instance
@@ -116,6 +117,7 @@ async def evaluate(settings: Settings, watch: Watch = NOBODY) -> Result:
         stratify=settings.stratify,
         seed=settings.seed,
     )
+    refuse_unmeasurable(instances)
     sources = Sources(settings.instances, settings.passages, settings.index)
     stage = Stage(settings.lineup, modes, everything, instances, sources, settings.seed)
     if settings.preset == "paper" and dataset_hash(everything) != PAPER_V1:

@@ -125,6 +125,16 @@ def _read(path: Path, parse: Callable[[Mapping[str, Any], str], Item]) -> list[I
     return items
 
 
+def parse_ruled(row: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """One ruled line, an answer (`final_answer`), a reply (`reply`) or a question; `where` (file:line) begins a fault.
+
+    Raises:
+        UserError: names the field of the first fault.
+    """
+    parse = _answer if "final_answer" in row else _reply if "reply" in row else _question
+    return parse(row, where)
+
+
 def _answer(row: Mapping[str, Any], where: str) -> dict[str, Any]:
     outcome = _one_of(row, "outcome", tuple(str(o) for o in Outcome if o != Outcome.UNSCORED), where)
     return {

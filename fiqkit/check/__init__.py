@@ -1,0 +1,1 @@
+"""A user's own instances, passages, questions and index, held against each other before a run."""
