@@ -162,7 +162,7 @@ def _name_at_issue(asked: Question) -> str | None:
 def _untouched(asked: Question) -> Judgement:
     beside = cue("elsewhere").search(asked.text)
     clear = cue("clarify").search(asked.text)
-    if (asked.is_open or clear) and not beside:
+    if (asked.is_open or clear) and not beside and not asked.names_value():
         return Judgement((), GENERIC, "asks for clarity, names no category")
     return Judgement((), NONE, f"about {beside.group()!r}" if beside else "names no category")
 

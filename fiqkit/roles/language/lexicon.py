@@ -157,13 +157,31 @@ def _within(mark: Mark, other: Mark) -> bool:
     """
     if other.value == ANY or mark.dimension == other.dimension or not other.start <= mark.start < mark.end <= other.end:
         return False
-    named = mark.dimension in ("measure", "share_class") and mark.end - mark.start < other.end - other.start
-    return mark.value == ANY or (named and other.dimension in components())
+    if mark.value == ANY:
+        return True
+    inner = mark.end - mark.start < other.end - other.start
+    named = mark.dimension in ("measure", "share_class") and other.dimension in components()
+    return inner and (named or (mark.dimension, other.dimension) == ("quarter", "span"))
 
 
 def _negate(text: str, marks: list[Mark]) -> list[Mark]:
-    stretches = negations(text, marks)
-    return [
-        replace(mark, negated=True) if any(start <= mark.start < end for start, end in stretches) else mark
-        for mark in marks
-    ]
+    ruled_out: set[Mark] = set()
+    for start, end in negations(text, marks):
+        inside = [mark for mark in marks if start <= mark.start < end]
+        ruled_out.update(set(inside) - _shared(inside, [mark for mark in marks if mark not in inside]))
+    return [replace(mark, negated=mark in ruled_out) for mark in marks]
+
+
+def _shared(inside: Sequence[Mark], outside: Sequence[Mark]) -> set[Mark]:
+    """Marks of a stretch that belong to both sides: the income of "annual rather than quarterly income".
+
+    Where one mark of the stretch has a counterpart outside, those that have none are shared; where none has, a measure
+    beside something else ("revenue recognized over time be excluded") is not what is ruled out.
+    """
+    proposed = {mark.dimension for mark in outside if mark.value != ANY}
+    facing = {mark for mark in inside if mark.dimension in proposed}
+    # EBITDA is adjusted by its nature: "GAAP, not adjusted EBITDA" rules out the measure too.
+    measures = {mark for mark in inside if mark.dimension in ("measure", "unit") and mark.value != "ebitda"}
+    if measures & facing:
+        return set()
+    return measures if facing or len(measures) < len(inside) else set()

@@ -231,6 +231,8 @@ def _judge_year(year: Period, negated: bool, stated: tuple[Period, ...]) -> Part
     # A reading may name its year twice, by label and by closing date ("fiscal 2024 … ended 2025-02-02"): like is held
     # against like, because the closing date alone would let the neighbouring label pass.
     alike = [other for other in stated if (other.closes is None) == (year.closes is None)]
+    if not alike and year.closes and year.closes[1] != 12 and any(year.agrees(other) for other in stated):
+        return Part.SILENT  # of a year that is only named, nobody knows when it ended
     if not alike and year.closes is None and not any(year.year == other.year for other in stated):
         # "Fiscal 2024" of a year that ended in January 2025: some companies call it so.
         return Part.SILENT if any(year.agrees(other) for other in stated) else _part(negated)
