@@ -113,6 +113,6 @@ def test_the_worst_that_the_patterns_can_be_given() -> None:
 def test_patterns_repeat_within_bounds() -> None:
     for name, rows in table("lexicon").items():
         for script in ("en", "zh"):
-            for patterns in rows[script].values():
+            for patterns in (*rows[script].values(), rows.get("component", {}).get(script, [])):
                 for pattern in patterns:
                     assert ")*" not in pattern and ")+" not in pattern, (name, pattern)
