@@ -71,19 +71,20 @@ def command(
 
 
 def _print_ruled(result: Mapping[str, Any], show: int) -> None:
-    from fiqkit.report.numbers import number, percent
+    from fiqkit.report.numbers import number, percent_interval
 
-    click.echo(f"{percent(result['accuracy'])}% of {result['n']} outcomes as ruled, kappa {number(result['kappa'])}")
+    share = percent_interval(result["accuracy"], result["accuracy_ci"])
+    click.echo(f"{share}% of {result['n']} outcomes as ruled, kappa {number(result['kappa'])}")
     for item in result["wrong"][:show]:
         click.echo(f"{item['id']}: ruled {item['ruled']}, given {item['given']} ({item['why']})\n    {item['answer']}")
 
 
 def _print_agreement(result: Mapping[str, Any], show: int) -> None:
-    from fiqkit.report.numbers import number, percent
+    from fiqkit.report.numbers import number, percent_interval
 
     for label, found in result["agreement"].items():
         click.echo(
-            f"{label:9} raw {percent(found['raw'])}%  kappa {number(found['kappa'])}  "
+            f"{label:9} raw {percent_interval(found['raw'], found['raw_ci'])}%  kappa {number(found['kappa'])}  "
             f"Gwet's AC1 {number(found['gwet_ac1'])}  n {found['n']}  against {', '.join(result['against']) or '–'}"
         )
     twice = result["both_ways"]

@@ -62,10 +62,11 @@ def command(
 
 
 def _print_ruled(result: Mapping[str, Any], show: int) -> None:
-    from fiqkit.report.numbers import number, percent
+    from fiqkit.report.numbers import number, percent, percent_interval
 
+    central = percent_interval(result["central"], result["central_ci"])
     click.echo(
-        f"{result['n']} questions: touched set {percent(result['touched'])}%, central {percent(result['central'])}%, "
+        f"{result['n']} questions: touched set {percent(result['touched'])}%, central {central}%, "
         f"macro-F1 {number(result['macro_f1'])}, kappa {number(result['kappa'])}"
     )
     for item in result["wrong"][:show]:
@@ -73,10 +74,11 @@ def _print_ruled(result: Mapping[str, Any], show: int) -> None:
 
 
 def _print_agreement(result: Mapping[str, Any]) -> None:
-    from fiqkit.report.numbers import number, percent
+    from fiqkit.report.numbers import number, percent_interval
 
     central = result["central"]
     click.echo(
-        f"{result['judged']} questions judged; against the recorded judge on {central['n']}: "
-        f"central {percent(central['raw'])}%, kappa {number(central['kappa'])}, macro-F1 {number(result['macro_f1'])}"
+        f"{result['judged']} questions judged; against the recorded judge on {central['n']}: central "
+        f"{percent_interval(central['raw'], central['raw_ci'])}%, kappa {number(central['kappa'])}, macro-F1 "
+        f"{number(result['macro_f1'])}"
     )

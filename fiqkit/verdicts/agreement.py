@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fiqkit import values
-from fiqkit.metrics.agreement import agreement, confusion, macro_f1
+from fiqkit.metrics.agreement import RESAMPLES, agreement, confusion, macro_f1, macro_f1_interval
 from fiqkit.metrics.scored import Scored
 from fiqkit.records import Ending, Judgement
 from fiqkit.store.load import RECORDED, find_giver, load_scored, verdict_givers
@@ -64,7 +64,7 @@ def _agreement(pairs: Sequence[tuple[Scored, Scored]]) -> dict[str, Any]:
     result = {}
     for gold in ("intended", "default"):
         labels = [both for mine, theirs in pairs if (both := _labels(gold, mine, theirs)) is not None]
-        result[gold] = agreement([one for one, _ in labels], [two for _, two in labels])
+        result[gold] = agreement([one for one, _ in labels], [two for _, two in labels], resamples=RESAMPLES)
     return result
 
 
@@ -136,16 +136,16 @@ def judge_agreement(store: Store, runs: Sequence[str], judge: str) -> dict[str, 
             ]
             mine += [q for q, _ in both]
             theirs += [r for _, r in both]
+    recorded, given = ([q.targets("central") or () for q in side] for side in (theirs, mine))
     return {
         "judge": judge,
         "n": len(mine),
-        "central": agreement([q.central for q in theirs], [q.central for q in mine]),
+        "central": agreement([q.central for q in theirs], [q.central for q in mine], resamples=RESAMPLES),
         "touched_contains_recorded": _share(
             [wanted <= {*(q.touched or ())} for q, r in zip(mine, theirs, strict=True) if (wanted := _told(r))]
         ),
-        "macro_f1": macro_f1(
-            [q.targets("central") or () for q in theirs], [q.targets("central") or () for q in mine], tuple(CATEGORIES)
-        ),
+        "macro_f1": macro_f1(recorded, given, tuple(CATEGORIES)),
+        "macro_f1_ci": macro_f1_interval(recorded, given, tuple(CATEGORIES)),
         "confusion": confusion([q.central for q in theirs], [q.central for q in mine]),
     }
 

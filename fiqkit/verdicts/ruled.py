@@ -10,13 +10,13 @@ One JSON object a line. A ruled reply, for example:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from fiqkit.datasets import read_jsonl
 from fiqkit.errors import UserError
-from fiqkit.metrics.agreement import agreement, confusion, macro_f1
+from fiqkit.metrics.agreement import RESAMPLES, agreement, confusion, macro_f1, macro_f1_interval
 from fiqkit.records import Interpretation, Outcome
 from fiqkit.roles.interfaces import REPLIES, UNKNOWN, Gold, Grader, Judge, Simulator, UserView
 from fiqkit.taxonomy import CATEGORIES, FIELDS, LANGUAGES
@@ -41,11 +41,13 @@ async def ruled_answers(path: Path, grader: Grader) -> dict[str, Any]:
     truth, got = [i["outcome"] for i in items], [str(grade.outcome) for grade in given]
     right = [a == b for a, b in zip(truth, got, strict=True)]
     scaled = [hit for hit, i in zip(right, items, strict=True) if "scale_missing" not in i["flags"]]
+    sets, labels = ([[t] for t in truth], [[g] for g in got]), [str(outcome) for outcome in Outcome]
     return {
         "n": len(items),
         "accuracy": _share(right),
-        "kappa": agreement(truth, got)["kappa"],
-        "macro_f1": macro_f1([[t] for t in truth], [[g] for g in got], [str(outcome) for outcome in Outcome]),
+        **_agreement(truth, got, "accuracy"),
+        "macro_f1": macro_f1(*sets, labels),
+        "macro_f1_ci": macro_f1_interval(*sets, labels),
         "without_scale_missing": {"n": len(scaled), "accuracy": _share(scaled)},
         "unscored": got.count(str(Outcome.UNSCORED)),
         "confusion": confusion(truth, got),
@@ -74,12 +76,14 @@ async def ruled_questions(path: Path, judge: Judge) -> dict[str, Any]:
     touched = [(i["touched"], set(g.touched or ())) for i, g in pairs if i["touched"] is not None]
     central = [(i["central"], g.central) for i, g in pairs if i["central"] is not None]
     truth, got = [a for a, _ in central], [b for _, b in central]
+    sets = [a for a, _ in touched], [b for _, b in touched]
     return {
         "n": len(items),
         "touched": _share([a == b for a, b in touched]),
         "central": _share([a == b for a, b in central]),
-        "macro_f1": macro_f1([a for a, _ in touched], [b for _, b in touched], tuple(CATEGORIES)),
-        "kappa": agreement(truth, got)["kappa"],
+        "macro_f1": macro_f1(*sets, tuple(CATEGORIES)),
+        "macro_f1_ci": macro_f1_interval(*sets, tuple(CATEGORIES)),
+        **_agreement(truth, got, "central"),
         "unscored": got.count("unscored"),
         "confusion": confusion(truth, got),
         "wrong": [
@@ -90,6 +94,12 @@ async def ruled_questions(path: Path, judge: Judge) -> dict[str, Any]:
             if i["touched"] not in (None, set(g.touched or ())) or i["central"] not in (None, g.central)
         ],
     }
+
+
+def _agreement(truth: Sequence[str], got: Sequence[str], raw: str) -> dict[str, Any]:
+    """Kappa, and the intervals of it and of the raw share, which is called `raw`."""
+    found = agreement(truth, got, resamples=RESAMPLES)
+    return {"kappa": found["kappa"], "kappa_ci": found["kappa_ci"], f"{raw}_ci": found["raw_ci"]}
 
 
 async def ruled_replies(path: Path, simulator: Simulator) -> dict[str, Any]:

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fiqkit.metrics.agreement import agreement, confusion, macro_f1
+from fiqkit.metrics.agreement import agreement, confusion, macro_f1, macro_f1_interval
+from fiqkit.metrics.intervals import share_interval
 
 
 def coded(both_yes: int, only_first: int, only_second: int, both_no: int) -> tuple[list[bool], list[bool]]:
@@ -66,3 +68,40 @@ def test_confusion():
 def test_macro_f1_leaves_absent_labels_out():
     assert macro_f1([["a"], []], [["a"], ["b"]], ("a", "b")) == 1.0
     assert macro_f1([[]], [["a"]], ("a",)) is None
+
+
+def test_full_agreement_is_no_certainty():
+    """Sixty of sixty: raw agreement may be 94%, and the coefficients are not sure to be 1 either."""
+    found = agreement(["a"] * 40 + ["b"] * 20, ["a"] * 40 + ["b"] * 20, resamples=2_000)
+    assert found["raw_ci"] == share_interval(60, 60)
+    assert 0.8 < found["kappa_ci"][0] < 0.95 and found["kappa_ci"][1] == 1.0
+    assert 0.8 < found["gwet_ac1_ci"][0] < 0.95
+
+
+def test_one_label_has_an_interval_of_what_is_defined():
+    found = agreement([True] * 30, [True] * 30, resamples=500)
+    assert found["kappa_ci"] is None
+    assert found["gwet_ac1_ci"][0] < 1.0 == found["gwet_ac1_ci"][1]
+    assert agreement([], [], resamples=10)["raw_ci"] is None
+
+
+def test_kappa_interval_covers():
+    """Two coders of 60 items who agree on 85%: the true kappa, by 100,000 pairs, is inside 19 times in 20."""
+    table = np.array([[0.5, 0.07], [0.08, 0.35]])
+    many = np.repeat([("a", "a"), ("a", "b"), ("b", "a"), ("b", "b")], (table.ravel() * 100_000).astype(int), axis=0)
+    truth = agreement(many[:, 0].tolist(), many[:, 1].tolist())
+    rng = np.random.default_rng(1)
+    covered = np.zeros(2)
+    for seed in range(150):
+        counts = rng.multinomial(60, table.ravel())
+        pairs = [p for p, count in zip(("aa", "ab", "ba", "bb"), counts, strict=True) for _ in range(count)]
+        found = agreement([p[0] for p in pairs], [p[1] for p in pairs], resamples=400, seed=seed)
+        covered += [found[f"{name}_ci"][0] <= truth[name] <= found[f"{name}_ci"][1] for name in ("kappa", "gwet_ac1")]
+    assert (covered / 150 >= 0.92).all()
+
+
+def test_macro_f1_has_an_interval():
+    sets = [["a"]] * 10 + [["b"]] * 10, [["a"]] * 10 + [["b"]] * 10
+    low, high = macro_f1_interval(*sets, "ab")
+    assert 0.7 < low < 0.95 and high == 1.0
+    assert macro_f1_interval([[]], [["a"]], ("a",)) is None
