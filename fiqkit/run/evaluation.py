@@ -153,7 +153,7 @@ async def evaluate(settings: Settings, watch: Watch = NOBODY) -> Result:
             watch.said(line)
         left_out = [{"name": name, "left_out": reason} for name, reason in cast.left_out.items()]
         described = manifest(
-            _comparable(settings, instances),
+            _comparable(settings, instances) | {"passages_shown": stage.shown()},
             [*(agent.describe() for agent in agents), *left_out],
             {role: player.describe() for role, player in players.items()},
             asdict(stage.index.manifest) if stage.index else None,
@@ -247,7 +247,12 @@ def _begin(store: Store, settings: Settings, instances: list[Instance], describe
     if settings.resume and store.runs():
         before = store.resolve(settings.resume)
         run: str = before["run"]
-        check_same(run, before["manifest"], described, asdict(Lineup()) | {"samples": 1, "once_an_orbit": False})
+        check_same(
+            run,
+            before["manifest"],
+            described,
+            asdict(Lineup()) | {"samples": 1, "once_an_orbit": False, "passages_shown": None},
+        )
         store.drop_failed(run)
         store.set_status(run, "running")
         return run

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,6 +66,8 @@ class Stage:
         self._lineup = lineup
         self._mode, self._instance = next(iter(modes), None), next(iter(instances), None)
         self._everything = everything
+        self._instances = instances
+        self._orbits = spans_by_orbit(everything)
         self._seed = seed
         self._searcher: Searcher | None = None
         self.built = 0
@@ -123,13 +127,24 @@ class Stage:
             budget=Budget(lineup.turns, lineup.questions),
             retrieval=lineup.retrieval or INDEX,
             passage_chars=lineup.passage_chars,
-            orbits=spans_by_orbit(self._everything),
+            orbits=self._orbits,
             result_tokens=lineup.result_tokens,
             confidence=lineup.confidence,
             prompt_language=lineup.prompt_language,
             prompts=prompts,
             seed=self._seed,
         )
+
+    def shown(self) -> str | None:
+        """Hash of what agents may be shown beside the instances: own passages, and the spans of their siblings.
+
+        The index has a manifest of its own. None where there is nothing of the kind.
+        """
+        passages = [self._own(instance).text for instance in self._instances] if self._own else []
+        spans = [(i.orbit, self._orbits[i.orbit]) for i in self._instances if i.orbit is not None]
+        if not passages and not spans:
+            return None
+        return hashlib.sha256(json.dumps([passages, spans], ensure_ascii=False).encode()).hexdigest()[:16]
 
     def close(self) -> None:
         """Stop searching. Safe to call twice."""

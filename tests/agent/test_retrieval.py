@@ -123,6 +123,23 @@ def test_passages_that_the_release_lacks_are_built_and_counted(tmp_path: Path, s
     assert any(line.startswith("43 own passages") for line in said)
 
 
+def test_a_run_is_not_resumed_with_other_own_passages(tmp_path: Path, make_instance: Make) -> None:
+    write_jsonl(tmp_path / "set.jsonl", [instance_row(make_instance(passage_id="p"))])
+    settings = Settings(
+        lineup=Lineup(agent=("default-reader",), modes=("search",), retrieval="own"),
+        instances=tmp_path / "set.jsonl",
+        passages=tmp_path / "passages.jsonl",
+        store=tmp_path / "runs.db",
+    )
+    row = {"passage_id": "p", "text": "Operating income was $46.75 billion.", "language": "en"}
+    write_jsonl(tmp_path / "passages.jsonl", [row])
+    asyncio.run(evaluate(settings))
+    assert asyncio.run(evaluate(replace(settings, resume="last"))).complete
+    write_jsonl(tmp_path / "passages.jsonl", [row | {"text": "Something else."}])
+    with pytest.raises(UserError, match="setting passages_shown"):
+        asyncio.run(evaluate(replace(settings, resume="last")))
+
+
 def test_own_passages_without_a_file_are_refused(tmp_path: Path, make_instance: Make) -> None:
     write_jsonl(tmp_path / "set.jsonl", [instance_row(make_instance())])
     lineup = Lineup(agent=("random-reading",), modes=("search",), retrieval="own")

@@ -3,6 +3,8 @@
 import asyncio
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +20,9 @@ from fiqkit.models.scripted import ScriptedEngine
 from fiqkit.records import Ending, Episode, Instance, Turn
 from fiqkit.roles.judge.rules import classify_question
 from fiqkit.roles.simulator.rules import RulesSimulator
+from fiqkit.run.evaluation import Settings, evaluate
+from fiqkit.run.lineup import load
+from fiqkit.store.store import Store
 from fiqkit.taxonomy import CATEGORIES, FIELDS, LANGUAGES, MODE_ORDER
 
 Make = Callable[..., Instance]
@@ -182,6 +187,17 @@ def test_a_thinking_model_is_held_by_the_environment_alone(make_instance: Make) 
     agent = EngineAgent("m", Free([ANSWER, state(), ANSWER]), thinking=True)
     environment = Environment(make_instance(), mode("category-aware"), World(RulesSimulator(), hits))
     assert actions(asyncio.run(play(agent, environment))) == ["answer!", "state", "answer"]
+
+
+@pytest.mark.slow
+def test_a_real_model_is_held_to_the_structure_and_states_its_confidence(tmp_path: Path) -> None:
+    lineup = replace(load("demo"), modes=("category-aware",), confidence="post-hoc", retrieval="own", max_tokens=160)
+    run = asyncio.run(evaluate(Settings(lineup=lineup, store=tmp_path / "runs.db", limit=2))).run
+    for _, episode in Store(tmp_path / "runs.db").episodes(run):
+        assert episode.ending == Ending.ANSWERED
+        assert [turn.action for turn in episode.turns][0 :: len(episode.turns) - 1] == ["state", "confidence"]
+        assert set(episode.turns[0].content["state"]) == set(FIELDS)
+        assert episode.confidence is not None
 
 
 def test_every_mode_has_its_place_in_the_tables_order() -> None:
