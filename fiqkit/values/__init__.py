@@ -16,6 +16,7 @@ from fiqkit.values.mention import mentions
 from fiqkit.values.period import Period, find_periods, find_years
 from fiqkit.values.scan import find, find_in_plain
 from fiqkit.values.sentences import sentence_ends
+from fiqkit.values.units import stated_scale
 from fiqkit.values.value import Value, same, same_digits
 
 __all__ = [
@@ -32,4 +33,5 @@ __all__ = [
     "same_digits",
     "sentence_ends",
     "split_comparison",
+    "stated_scale",
 ]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from fiqkit.values.period import Period, find_periods
 
 _ADJACENT = re.compile(
-    r"\s+(?:in|for|during)\s+(?:(?:the|its|full|most|recent|fiscal|year|ended)\s+){0,4}|\s?[(（]\s?", re.IGNORECASE
+    r"\s+(?:in|for|during|of)\s+(?:(?:the|its|full|most|recent|fiscal|year|ended)\s+){0,4}|\s?[(（]\s?", re.IGNORECASE
 )
 _OPENS_VALUE = re.compile(r"(?:年度?|年报)?\s?[:：为]")
 

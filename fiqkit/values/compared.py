@@ -16,7 +16,7 @@ _WITH = (
     r"|[较比与对]|相较于|相比于?|对比)"
 )
 _COMPARED = re.compile(
-    rf"{_WITH}\s*(?:(?:[A-Za-z]+\s+){{0,4}}[^\sA-Za-z]\S{{0,20}}\s+(?:(?:million|billion|trillion|thousand|percent)\s+)?(?:in|for|during)\s+)?"
+    rf"{_WITH}\s*(?:(?:[A-Za-z]+\s+){{0,4}}[^\sA-Za-z]\S{{0,20}}\s+(?:(?:million|billion|trillion|thousand|percent)\s+)?(?:in|for|during|of)\s+)?"
     r"(?:the\s+)?(?:(?:prior|previous|same|full|period|of|in|fiscal|calendar|year|years|ended|quarter|FY|上年|同期)\s*){0,4}\(?$",
     re.IGNORECASE,
 )

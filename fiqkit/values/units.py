@@ -207,6 +207,12 @@ def read_caption(match: re.Match[str]) -> Caption:
     return Caption(match.end(), scale, currency)
 
 
+def stated_scale(text: str) -> float:
+    """The multiple in which a text wants its amounts ("in USD millions"); 1 when it names none."""
+    match = CAPTION.search(text)
+    return read_caption(match).scale if match else 1.0
+
+
 def currency_of(written: str | None) -> tuple[str | None, float]:
     """The ISO code of a currency as it is written, and what one of that unit is worth in it (a cent 0.01)."""
     word = re.sub(r"\s(?=\$)", "", (written or "").lower())

@@ -41,6 +41,21 @@ CASES = {
     "eps": ("What were Acme's earnings per share?", ("$2.31", "2023"), ("$2.35", "2023")),
     "margin": ("What was Acme's gross margin?", ("44.1%", "fiscal 2023"), ("45.6%", "fiscal 2023")),
     "shares": ("How many shares?", ("46.2 million shares", "2023"), ("48.0 million shares", "2023")),
+    "turnover": (
+        "What is the FY2019 fixed asset turnover ratio for Activision Blizzard?",
+        ("24.26", "FY2019"),
+        ("25.65", "FY2019"),
+    ),
+    "capex": (
+        "What is the FY2018 capital expenditure amount (in USD millions) for 3M?",
+        ("$1577.00", "FY2018"),
+        ("$1,373.00", "FY2018"),
+    ),
+    "taxrate": ("What was Boeing's effective tax rate?", ("14.76%", "FY2021"), ("0.62%", "FY2021")),
+    "ebitda margin": ("What is Amcor's EBITDA margin?", ("11.9%", "fiscal 2023"), ("14.2%", "fiscal 2023")),
+    "netchange": ("What is the net change in PP&E for AMD?", ("-$120 million", "FY2022"), ("$120.5 billion", "FY2022")),
+    "capital": ("What was Costco's working capital?", ("$2,296 million", "FY2023"), ("$1,507 million", "FY2023")),
+    "payout": ("What was Pepsi's dividend payout ratio?", ("0.66", "FY2022"), ("0.58", "FY2022")),
     "rev": ("甲公司的营业收入是多少？", ("1,234.56万元", "2023年度"), ("2,345.67万元", "2023年度")),
 }
 ROWS = (Path(__file__).parent / "grader_wordings.tsv").read_text(encoding="utf-8").splitlines()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from fiqkit.roles.grader import parts
-from fiqkit.roles.grader.sums import terms
+from fiqkit.roles.grader.sums import terms_and_results
 from fiqkit.roles.grader.tables import Tables
 from fiqkit.values import Period, Plain, Value, find_in_plain, find_periods, plain, same, sentence_ends
 
@@ -35,8 +35,8 @@ class Claim:
         before: the words since the value before it, or since its sentence began; a table cell's headings.
         after: a bracket or a phrase that follows it and says which figure it is ("for the whole company").
         period: the period that it is for, None when none is stated.
-        final: how strongly it is marked as the answer: 3 boxed or "final answer", 2 "the answer is", 1 "therefore" or a
-            bold conclusion, 0 not at all.
+        final: how strongly it is marked as the answer: 3 boxed or "final answer", 2 "the answer is", 1 "therefore", a
+            bold conclusion or what a sum comes to in the end, 0 not at all.
         line: where its line begins.
     """
 
@@ -87,10 +87,10 @@ def read_claims(answer: str) -> list[Claim]:
     sentences = _sentences(text)
     starts = [sentence.start for sentence in sentences]
     places = [bisect_right(starts, value.span[0]) - 1 for value in values]
-    terms_of_sums = terms(text, values, [starts[place] for place in places])
+    terms, results = terms_and_results(text, values, [starts[place] for place in places])
     marks = parts.Marks.of(text)
     tables = Tables(text)
-    bold = _conclusions(stripped, values)
+    concluding = _conclusions(stripped, values) | {index for index in results if index == len(values) - 1}
     claims: list[Claim] = []
     left = 0
     for index, (value, place) in enumerate(zip(values, places, strict=True)):
@@ -99,19 +99,19 @@ def read_claims(answer: str) -> list[Claim]:
         left = max(left, sentence.start, start - _WINDOW)
         row, column = tables.headings(start)
         after = _after(text, end, values, index)
-        before = f"{row} {column} " if column else text[left:start]
+        before = f"{row} {column} " if column else text[marks.last_final(left, start) : start]
         claims.append(
             Claim(
                 value=value,
-                part=Part.TERM if index in terms_of_sums else _part(text, value, sentence, left, marks),
+                part=Part.TERM if index in terms else _part(text, value, sentence, left, marks),
                 before=before,
                 after=after,
                 period=_period(value, column, text, sentences, place),
-                final=_final(stripped, value, sentences, place, marks) or int(index in bold),
+                final=_final(stripped, value, sentences, place, marks) or int(index in concluding),
                 line=text.rfind("\n", 0, start) + 1,
             )
         )
-        left = end
+        left = end + len(after) if after.strip().startswith(("(", "（")) else end
     return _without_rejected(claims, stripped)
 
 
@@ -148,7 +148,7 @@ def _part(text: str, value: Value, sentence: _Sentence, left: int, marks: parts.
         return Part.TERM
     if parts.is_bound(clause, text, end):
         return Part.VAGUE
-    opened = text[max(sentence.start, start - _WINDOW) : start]
+    opened = text[max(text.rfind("\n", 0, start) + 1, start - _WINDOW) : start]
     if opened.count("(") > opened.count(")"):
         return Part.ASIDE
     if marks.is_aside(max(sentence.start, start - _WINDOW), start) or parts.is_aside(before, sentence.text, text, end):

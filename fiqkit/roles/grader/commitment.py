@@ -11,6 +11,7 @@ from fiqkit.roles.grader.claims import Claim, Part, read_claims
 from fiqkit.roles.grader.labels import (
     ALTERNATIVE,
     CHOICE,
+    LEVEL,
     RANGE,
     READING,
     UNDECIDED,
@@ -19,10 +20,11 @@ from fiqkit.roles.grader.labels import (
     is_qualified,
     is_unrelated,
     measures,
+    overlap,
     states,
 )
 from fiqkit.roles.grader.wording import asks_user, names_an_obstacle
-from fiqkit.values import Value, same
+from fiqkit.values import Value, find, same
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ class Commitment:
 
 
 Verdict = tuple[Outcome | None, Claim | None, str]
+_CONDITIONAL: Verdict = (Outcome.HEDGE, None, "values under conditions")
 _ENOUGH = 12
 _UNFIT = 3  # the rank of a value in another unit than the one asked for
 _THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)  # cut short, it ends in no answer
@@ -83,9 +86,10 @@ def read_commitment(answer: str | None, asked: Asked) -> Commitment:
 def _candidates(claims: list[Claim], asked: Asked) -> tuple[list[Claim], int]:
     """The claims that could be the reply, and how ill the best of them fits: 0 = unit and measure as asked for."""
     by_change = asks_for_change(asked.question)
+    names = {value.text for value in find(asked.question)}  # "3M" in "3M's revenue" is the company
     ranked: list[tuple[int, Claim]] = []
     for claim in claims:
-        rank = asked.fits(claim.value) if claim.part in _REPLIES else None
+        rank = asked.fits(claim.value) if claim.part in _REPLIES and claim.value.text not in names else None
         if rank is not None:
             part = claim.part
             if part is Part.CHANGE:
@@ -99,7 +103,13 @@ def _candidates(claims: list[Claim], asked: Asked) -> tuple[list[Claim], int]:
     limit = max(best, 1) if concluded else best  # a marked answer counts although it leaves its unit out
     chosen = [claim for rank, claim in ranked if rank == best or (rank <= limit and claim.final >= 2)]
     wanted = measures(asked.question)
-    on_topic = [c for c in chosen if not measures(c.label) or not wanted or measures(c.label) & wanted or c.final >= 2]
+    if wanted:
+        on_topic = [c for c in chosen if not measures(c.label) or measures(c.label) & wanted or c.final >= 2]
+    else:
+        most = max((overlap(c.before, asked.question) for c in chosen), default=0)
+        on_topic = [c for c in chosen if most < 2 or asked.golds(c.value) or overlap(c.before, asked.question) == most]
+    if by_change and any(claim.part is Part.CHANGE for claim in claims):
+        on_topic = [replace(c, part=Part.ASIDE) if LEVEL.search(c.before) and not c.final else c for c in on_topic]
     return on_topic or chosen, best if on_topic else best + 1
 
 
@@ -132,7 +142,8 @@ def _first_of(main: list[Claim], answer: str, asked: Asked) -> Verdict:
     """Whether the first of several values stands as the figure that was asked for."""
     first, *others = main
     if ALTERNATIVE.search(first.before):
-        return Outcome.HEDGE, None, "values under conditions"
+        settled = [c for c in others if not ALTERNATIVE.search(c.before)]
+        return (None, settled[0], "the only one without a condition") if len(settled) == 1 else _CONDITIONAL
     others = [c for c in others if not ALTERNATIVE.search(c.before)]
     if not others:
         return None, first, "others only as alternatives"
@@ -159,10 +170,15 @@ def _first_of_pair(first: Claim, others: list[Claim], answer: str, asked: Asked)
         return Outcome.HEDGE, None, "values of several periods"
     bare = not is_qualified(first.label, asked.question)
     named = all(is_qualified(rival.label, asked.question) for rival in rivals)
-    listed = not measures(first.label) and all(rival.line != first.line for rival in rivals)
+    listed = not measures(first.label) and all(rival.line != first.line or _heads(first, rival) for rival in rivals)
     if bare and named and not listed:
         return None, first, "first value, under the bare measure"
     return Outcome.HEDGE, None, "values under several readings"
+
+
+def _heads(first: Claim, rival: Claim) -> bool:
+    """Whether each of two values stands behind a name and a colon of its own: "Acme: $5. Segment: $6"."""
+    return all(re.search(r"\w\s*[:：]\s*$", claim.before) for claim in (first, rival))
 
 
 def _stands_beside_a_rival(taken: Claim, claims: list[Claim], asked: Asked) -> bool:

@@ -18,15 +18,17 @@ READING = _any(
     r"\bsame[\s-]store|\brestated|\boriginally|\bwhole[\s-]|\bentire\b|\bcompany-?wide|\bdivision|\bsubsidiar|\bparent\b",
 )
 # "若按归属口径，为…": the value for another wish than the one that was expressed.
-ALTERNATIVE = _any(r"若|如果|如按|如指|假如", r"\bif\b")
+ALTERNATIVE = _any(r"若|如果|如按|如指|假如|否则", r"\bif\b|\botherwise\b")
 # "A or B": the answer leaves the choice open.
 CHOICE = re.compile(
     r"[\s,，、;；(（/]*(?:or|and/or|alternatively|或者?|(?:也|或|亦)?(?:可能|许)是?|还是|/)(?:[\s,，]*(?:alternatively|maybe|perhaps|possibly))?"
     r"(?:是|为)?[\s,，]*",
     re.IGNORECASE,
 )
+# "fell to X": what a change led to, not the change.
+LEVEL = _any(r"\b(?:to|reaching)\s*(?:about\s+|approximately\s+)?$", r"[至到]\s*$")
 # "A vs. B", "A / B": both, side by side.
-VERSUS = re.compile(r"\s*(?:[(（][^()（）]*[)）]\s*)?(?:vs\.?|versus|/|\|)(?!\w)[^\d\n]{0,40}", re.IGNORECASE)
+VERSUS = re.compile(r"\s*(?:vs\.?|versus|/|\|)(?!\w)[^\d\n]{0,40}", re.IGNORECASE)
 RANGE = re.compile(r"\s*(?:-|–|—|~|～|至|到|to|and|和|与|&)\s*", re.IGNORECASE)
 # With both golds named, such words leave it open which of them is the answer.
 UNDECIDED = _any(
@@ -144,6 +146,12 @@ def _own_words(label: str, question: str) -> frozenset[str]:
         if folded not in asked and not _NEUTRAL.fullmatch(folded) and len(folded) > 1 and not ticker:
             own.add(folded)
     return frozenset(own)
+
+
+def overlap(label: str, question: str) -> int:
+    """How many of the question's own words a label repeats, plain reporting aside."""
+    asked = {word.lower() for word in _WORD.findall(question) if len(word) > 3 and not _NEUTRAL.fullmatch(word.lower())}
+    return len(asked & {word.lower() for word in _WORD.findall(label)})
 
 
 def states(label: str) -> bool:

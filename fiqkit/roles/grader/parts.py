@@ -46,10 +46,12 @@ _TAKES_BACK = _any(
 _FINAL = re.compile(
     r"(?P<strongest>\bfinal\s+(?:answer|figure|value|result)|最终(?:答案|结果|数字)|最后答案)"
     r"|(?P<strong>\b(?:my|the|short|correct|so\s+the|direct)\s+answer\s*(?:is|was|would\s+be|:)|(?<![A-Za-z])answer\s*(?::|$|\n|is\b)"
-    r"|答案\s*(?:[:：是为应]|$|\n)|结论\s*(?:[:：是为]|$|\n)|\bconclusion\s*(?::|$|\n))"
+    r"|答案\s*(?:[:：是为应]|$|\n)|结论\s*(?:[:：是为]|$|\n)|\bconclusion\s*(?::|$|\n)"
+    r"|\b(?:I|we)(?:['’]ll|\s+will|['’]d|\s+would)?\s+(?:report|go\s+with|choose|use|pick|take|answer)\b|\bsettled?\s+on\b"
+    r"|我(?:选择|采用|的回答|回答))"
     r"|(?P<weak>\b(?:therefore|thus|hence|consequently|accordingly|so|overall)\b(?:,|\s(?:the|its|it)\b|\s(?=[$€£¥\d]))|"
-    r"\bin\s+(?:summary|conclusion|short|sum)|\bto\s+(?:sum\s+up|conclude|summarize)|\b(?:I|we)(?:['’]ll|\s+will|['’]d|\s+would)?\s+"
-    r"(?:report|go\s+with|choose|use|pick|take|answer)\b|\bsettled?\s+on\b|\btotal\s*[:：]|合计|总计|因此|综上|所以|故(?!障)|总之|可得|由此|我(?:选择|采用|的回答|回答))",
+    r"\bin\s+(?:summary|conclusion|short|sum)|\bto\s+(?:sum\s+up|conclude|summarize)|\btotal\s*[:：]|"
+    r"合计|总计|因此|综上|所以|故(?!障)|总之|可得|由此)",
     re.IGNORECASE,
 )
 
@@ -79,7 +81,7 @@ _ASIDE_AT_ONCE = re.compile(
 )
 # "from X to Y" has a beginning and an end only where something moves.
 _BASELINE = re.compile(
-    r"(?:\bfrom|从|由|自)\s*(?:about|approximately|约|人民币|(?:[A-Za-z]+\s){0,3}|[\u4e00-\u9fff]{0,8}的?)\s*$",
+    r"(?:\bfrom|从|由|自)\s*(?:about|approximately|约|人民币|(?:[A-Za-z0-9'’]+\s){0,4}|[\u4e00-\u9fff\d]{0,12}的?)\s*$",
     re.IGNORECASE,
 )
 _MOVES = _any(
@@ -180,6 +182,11 @@ class Marks:
         """How strongly the words in [low, high) mark what follows as the answer, 0 to 3."""
         first, last = bisect_right(self.finals, low), bisect_right(self.finals, high)
         return max(self.strengths[first:last], default=0)
+
+    def last_final(self, low: int, high: int) -> int:
+        """Where the last such word in [low, high) ends; `low` where there is none."""
+        at = bisect_right(self.finals, high) - 1
+        return self.finals[at] if at >= 0 and self.finals[at] > low else low
 
 
 def concludes(text: str, end: int) -> bool:

@@ -12,7 +12,7 @@ from fiqkit.records import Grade, Outcome
 from fiqkit.roles.grader.claims import Claim
 from fiqkit.roles.grader.commitment import Asked, read_commitment
 from fiqkit.roles.interfaces import Gold
-from fiqkit.values import Period, Value, find, find_periods, same, same_digits
+from fiqkit.values import Period, Value, find, find_periods, same, same_digits, stated_scale
 
 TOLERANCE = 0.01
 LONGEST_ANSWER = 20_000  # characters; no committed answer is that long, and reading one could take over a second
@@ -42,6 +42,7 @@ class _Target:
 
     name: Outcome
     value: Value
+    bare: Value  # as written, where the question says in which multiple it wants the amount
     period: Period | None
 
 
@@ -60,7 +61,8 @@ def grade_answer(question: str, intended: Gold, default: Gold, answer: str | Non
     Returns:
         A grade whose `why` holds the value taken, the golds and the rule. `Outcome.UNSCORED` when a gold is no value.
     """
-    found = (_target(intended, Outcome.INTENDED), _target(default, Outcome.DEFAULT))
+    scale = stated_scale(question)
+    found = (_target(intended, Outcome.INTENDED, scale), _target(default, Outcome.DEFAULT, scale))
     targets = tuple(target for target in found if target)
     if len(targets) < len(found):
         return Grade(Outcome.UNSCORED, why=f"no value in the gold {intended.answer!r} or {default.answer!r}")
@@ -68,7 +70,7 @@ def grade_answer(question: str, intended: Gold, default: Gold, answer: str | Non
         return Grade(Outcome.UNSCORED, why=f"answer of {len(answer)} characters; {LONGEST_ANSWER} are read at most")
 
     def golds(value: Value) -> frozenset[str]:
-        return frozenset(target.name for target in targets if _is_named(value, target.value, question))
+        return frozenset(target.name for target in targets if _is_named(value, target, question))
 
     by_share = bool(_PER_SHARE.search(question))
     asked = Asked(question, lambda value: _misfit(value, [target.value for target in targets], by_share), golds)
@@ -89,7 +91,7 @@ def settle(claim: Claim, targets: Sequence[_Target], question: str) -> tuple[Out
     missed = "equals neither"
     met: list[tuple[bool, float, _Target]] = []
     for target in targets:
-        exact = _equal(claim.value, target.value, question)
+        exact = _equal(claim.value, target, question)
         if not exact and not same_digits(claim.value, target.value, TOLERANCE):
             continue
         if claim.period and target.period and claim.period.conflicts(target.period):
@@ -103,9 +105,14 @@ def settle(claim: Claim, targets: Sequence[_Target], question: str) -> tuple[Out
 
 
 @lru_cache(4096)  # a run grades against the same golds in every mode and for every model
-def _target(gold: Gold, name: Outcome) -> _Target | None:
+def _target(gold: Gold, name: Outcome, scale: float) -> _Target | None:
     values = find(gold.answer)
-    return _Target(name, values[0], _reading_period(gold.interpretation.period)) if values else None
+    if not values:
+        return None
+    bare = value = values[0]
+    if bare.scale == 1 and bare.kind in ("plain", "currency"):
+        value = replace(bare, number=bare.number * scale, scale=scale, step=bare.step * scale)
+    return _Target(name, value, bare, _reading_period(gold.interpretation.period))
 
 
 def _reading_period(text: str | None) -> Period | None:
@@ -128,8 +135,8 @@ def _misfit(value: Value, golds: Sequence[Value], by_share: bool) -> int | None:
 
 
 def _misfit_of(value: Value, gold: Value) -> int | None:
-    if gold.kind == "plain":
-        return int(value.kind in ("count", "ratio"))  # "3 segments" only where nothing fits better
+    if gold.kind == "plain":  # a ratio, a share's par value; millions and "3 segments" only where nothing fits better
+        return 2 * (value.kind == "currency" and value.scale > 1) or int(value.kind in ("count", "percent"))
     amounts = ("currency", "per_share")
     if value.kind == gold.kind or (value.kind in amounts and gold.kind in amounts):
         return 2 if value.currency and gold.currency and value.currency != gold.currency else 0
@@ -140,13 +147,14 @@ def _misfit_of(value: Value, gold: Value) -> int | None:
     return 0 if value.scale != 1 and gold.kind == "currency" else 1  # "46.75 billion" only leaves the currency out
 
 
-def _is_named(value: Value, gold: Value, question: str) -> bool:
+def _is_named(value: Value, target: _Target, question: str) -> bool:
     """Whether a value is the gold's, scale left out or not, whatever its period."""
-    return _equal(value, gold, question) or same_digits(value, gold, TOLERANCE)
+    return _equal(value, target, question) or same_digits(value, target.value, TOLERANCE)
 
 
-def _equal(value: Value, gold: Value, question: str) -> bool:
-    if same(value, gold, TOLERANCE):
+def _equal(value: Value, target: _Target, question: str) -> bool:
+    gold = target.value
+    if same(value, gold, TOLERANCE) or (value.scale == 1 and same(value, target.bare, TOLERANCE)):
         return True
     # "42.29%" to a question for a decline rate: the question carries the sign.
     turned = gold.kind == "percent" and bool(_DECLINE.search(question))

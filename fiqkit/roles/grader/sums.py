@@ -27,14 +27,15 @@ _EQUALS = re.compile(r"=|\bequals\b|等于", re.IGNORECASE)  # these make a sum 
 _LONGEST_GAP = 80
 
 
-def terms(text: str, values: Sequence[Value], sentence_starts: Sequence[int]) -> set[int]:
-    """The indices of the values that are terms of a sum or formula, those of a result left out.
+def terms_and_results(text: str, values: Sequence[Value], sentence_starts: Sequence[int]) -> tuple[set[int], set[int]]:
+    """The indices of the values that are terms of a sum or formula, and of those that are what two or more come to.
 
     Args:
         values: every value of `text`, in order.
         sentence_starts: for each value, where its sentence begins.
     """
     found: set[int] = set()
+    results: set[int] = set()
     chain: list[int] = []  # the terms of the sum under way
     for at, value in enumerate(values):
         low = values[at - 1].span[1] if at and sentence_starts[at] == sentence_starts[at - 1] else sentence_starts[at]
@@ -45,12 +46,14 @@ def terms(text: str, values: Sequence[Value], sentence_starts: Sequence[int]) ->
         ends = _RESULT.search(gap) or _IS_RESULT.fullmatch(gap) if len(chain) > 1 else chain and _EQUALS.search(gap)
         if ends:
             found.update(chain)
+            if len(chain) > 1:
+                results.add(at)
             chain = [at]
         elif chain and (_is_operator(text, low, value.span[0], gap) or _joins_terms(text, chain, values, gap)):
             chain.append(at)
         else:
             chain = [at]
-    return found
+    return found, results - found
 
 
 def _is_operator(text: str, low: int, high: int, gap: str) -> bool:
