@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from fiqkit import values
 from fiqkit.check.files import Checked, read_file
-from fiqkit.construct.rules import broken_rules
+from fiqkit.construct.rules import PAPER, STRICTER, Case, broken
 from fiqkit.errors import UserError
 from fiqkit.index.search import Index
 from fiqkit.measurable import unmeasurable
@@ -48,8 +48,9 @@ def check(paths: Iterable[Path], *, rules: bool = True) -> Checked:
         passage = texts.get(instance.passage_id or instance.instance_id)
         if passage is not None:
             _own_passage(where, instance, passage, checked)
-            for rule in broken_rules(instance, passage.text) if rules else ():
-                checked.remark(where, f"breaks construction rule {rule}")
+            offences = broken(Case(instance, passage.text), PAPER | STRICTER) if rules else {}
+            for rule, offence in offences.items():
+                checked.remark(where, f"breaks construction rule {rule}: {offence}")
         elif checked.passages or checked.indexes:
             _without_passage(where, instance, checked)
     return checked

@@ -1,114 +1,197 @@
-"""Can a benchmark be solved without the skill it measures? Guesses from the surface, each beside its chance level.
+"""Can a set be solved without the skill it measures? Guesses from the surface, each beside its chance level.
 
-    python -m fiqkit.construct.shortcuts [--instances FILE] [--passages FILE] [--json]
-
-The classifiers are naive Bayes over words (Chinese: characters), tried on companies that they were not trained on, in
-five parts that hold each label alike. A share well above chance says that the set gives something away.
+Three kinds. Policies that never ask answer with a reading picked by its place, its size, its salience, or because it is
+not the headline; in orbits each is right on one sibling of k, so that its intent_resolved is nought. Classifiers guess
+from words (naive Bayes, in Chinese over characters) on companies that they were not trained on, in five parts that
+hold each label alike. Constant askers put one question, or two at once, to every item; a targeting figure says
+something only above the best of them.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
-from math import log
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations
+from math import fsum, log
+from random import Random
+from typing import Any
 
-import click
+from fiqkit import values
+from fiqkit.construct.rules import Case
+from fiqkit.construct.splits import entity_of
+from fiqkit.records import Instance
+from fiqkit.taxonomy import CATEGORIES
 
-from fiqkit import bench_data, values
-from fiqkit.datasets import read_instances, read_passages
-from fiqkit.records import Instance, Passage
+# --- policies that never ask ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Shortcut:
-    """One guess.
+class Group:
+    """The siblings of an orbit, or an instance by itself; what a policy sees is the same for all of them.
 
     Attributes:
-        guesses: "category" (which one is primary) or "intended" (which of the two values is meant).
-        share: how often it is right.
-        chance: how often the best constant guess is, for categories; one half for the intended value.
+        cases: the siblings.
+        options: the readings' values as written, the headline first; position, size and salience are read off them.
     """
 
-    name: str
-    guesses: str
-    language: str
-    n: int
-    share: float
-    chance: float
+    def __init__(self, cases: Sequence[Case]) -> None:
+        self.cases = cases
+        one = cases[0].instance
+        readings = [value for _, value in cases[0].readings]
+        headline = next((c.instance.default_answer for c in cases if not c.instance.headline_intended), readings[0])
+        rest = sorted(value for value in dict.fromkeys(readings) if value != headline)
+        self.options = [headline, *rest]
+        self.language = one.language
+        self.passage = cases[0].passage or ""
+
+    def number(self, option: str) -> float:
+        """The size of an option; nought where it holds no value."""
+        found = values.find(option, self.language)
+        return found[0].number if found else 0.0
+
+    def place(self, option: str) -> int:
+        """Where it stands in the passage; last where it does not."""
+        at = self.passage.find(option)
+        return at if at >= 0 else 1 << 30
+
+    def mentions(self, option: str) -> int:
+        """How often the passage states it."""
+        return self.passage.count(option)
+
+    def right(self, option: str) -> float:
+        """Share of the siblings that intend it."""
+        return fsum(c.instance.answer == option for c in self.cases) / len(self.cases)
 
 
-def shortcuts(instances: Sequence[Instance], passages: Iterable[Passage]) -> list[Shortcut]:
-    """Every shortcut, by language."""
-    texts = {passage.passage_id: passage.text for passage in passages}
-    found = []
-    for language in sorted({instance.language for instance in instances}):
-        some = [instance for instance in instances if instance.language == language]
-        found += [_category(some), *_intended(some, texts)]
-    return found
+Policy = Callable[[Group], str]
+
+POLICIES: dict[str, Policy] = {
+    "the headline": lambda g: g.options[0],
+    "anything but the headline": lambda g: g.options[-1],
+    "the first in the passage": lambda g: min(g.options, key=g.place),
+    "the last in the passage": lambda g: max(g.options, key=g.place),
+    "the larger": lambda g: max(g.options, key=g.number),
+    "the smaller": lambda g: min(g.options, key=g.number),
+    "the most often stated": lambda g: max(g.options, key=lambda o: (g.mentions(o), -g.place(o))),
+    "the longest": lambda g: max(g.options, key=lambda o: (len(o), o)),
+}
+
+_LOOKS_AT_PASSAGE = ("the first in the passage", "the last in the passage", "the most often stated")
 
 
-def _category(instances: Sequence[Instance]) -> Shortcut:
-    """The primary category from the words of the question, the company's name left out."""
-    labels = [instance.primary for instance in instances]
-    words = [_words(instance.question.replace(instance.company or "", "")) for instance in instances]
-    right = [guess == label for guess, label in zip(_guesses(instances, words, labels), labels, strict=True)]
-    return _shortcut("words of the question", "category", instances, right, _commonest(labels))
+def grouped(cases: Iterable[Case]) -> list[Group]:
+    """Orbits, and instances outside orbits by themselves."""
+    found: dict[str, list[Case]] = defaultdict(list)
+    for case in cases:
+        found[case.instance.orbit or case.instance.instance_id].append(case)
+    return [Group(siblings) for siblings in found.values()]
 
 
-def _intended(instances: Sequence[Instance], texts: dict[str, str]) -> list[Shortcut]:
-    """The intended value, from what the two values and the passage look like."""
-    passages = [texts.get(instance.passage_id or "", "") for instance in instances]
-    larger = [_is_larger(instance) for instance in instances]
-    first = [_stands_first(i, text) for i, text in zip(instances, passages, strict=True)]
-    guessed = _guesses(instances, [_words(text) for text in passages], [str(is_larger) for is_larger in larger])
-    by_words = [guess == str(is_larger) for guess, is_larger in zip(guessed, larger, strict=True)]
-    marks: dict[str, Sequence[float]] = {
-        "the larger value": larger,
-        "the larger or the smaller value, whichever is usual in the category": _as_usual(instances, larger),
-        "the value that stands first": first,
-        "the longer line": [_above(len(i.intended_evidence_span), len(i.default_evidence_span)) for i in instances],
-        "words of the two lines": _by_lines(instances),
-        "words of the passage, for larger or smaller": by_words,
+def resolved(right: float, readings: int) -> float:
+    """intent_resolved of one orbit: (k·a − 1) / (k − 1), a the share of its siblings answered right (protocol, 10)."""
+    return (readings * right - 1) / (readings - 1)
+
+
+def no_ask(groups: Sequence[Group]) -> dict[str, dict[str, float | None]]:
+    """Policy → accuracy over instances, and mean intent_resolved over orbits (None without orbits)."""
+    orbits = [g for g in groups if g.cases[0].instance.orbit and len(g.cases) > 1]
+    total = sum(len(g.cases) for g in groups)
+    report: dict[str, dict[str, float | None]] = {}
+    for name, policy in POLICIES.items():
+        if name in _LOOKS_AT_PASSAGE and not any(g.passage for g in groups):
+            report[name] = {"accuracy": None, "intent_resolved": None}
+            continue
+        right = fsum(g.right(policy(g)) * len(g.cases) for g in groups)
+        share = [resolved(g.right(policy(g)), len(g.cases)) for g in orbits]
+        report[name] = {
+            "accuracy": round(right / total, 4),
+            "intent_resolved": round(fsum(share) / len(share), 4) if share else None,
+        }
+    return report
+
+
+def random_policy(groups: Sequence[Group], rng: Random) -> float:
+    """Mean intent_resolved of a policy that knows the whole set and never asks.
+
+    For each orbit it holds a distribution over readings, drawn with every liking from uniform to certain, and draws its
+    answer to each sibling from it: what siblings share is all that it can act on.
+    """
+    total = []
+    for group in groups:
+        sharpness = rng.choice((0.0, 1.0, 4.0, 50.0))
+        weights = [rng.random() ** sharpness for _ in group.options]
+        answers = rng.choices(group.options, weights, k=len(group.cases))
+        right = fsum(c.instance.answer == a for c, a in zip(group.cases, answers, strict=True)) / len(group.cases)
+        total.append(resolved(right, len(group.cases)))
+    return fsum(total) / len(total)
+
+
+# --- constant askers, and the ceiling -------------------------------------------------------------------------------
+
+
+def askers(instances: Sequence[Instance]) -> dict[str, Any]:
+    """Best constant question, best compound of two, and the best asker that reads question and passage.
+
+    Returns:
+        `constant_central`, `constant_touch`, `compound_touch`: share of instances whose primary category, or one of
+        whose categories, the best constant question hits; `ceiling`: expected share of primaries hit by an asker that
+        sees which categories are live in the passage and cannot tell them apart; `live`: mean number of those.
+    """
+    n = len(instances)
+    primary = Counter(i.primary for i in instances)
+    touch = {name: sum(name in i.categories for i in instances) / n for name in CATEGORIES}
+    compound = {
+        pair: sum(any(name in i.categories for name in pair) for i in instances) / n
+        for pair in combinations(CATEGORIES, 2)
     }
-    return [_shortcut(name, "intended", instances, right, 0.5) for name, right in marks.items()]
+    live = live_categories(instances)
+    shown = [live[i.orbit or i.instance_id] for i in instances]
+    best, pair = max(primary, key=lambda c: primary[c]), max(compound, key=lambda p: compound[p])
+    return {
+        "constant_central": {"category": best, "share": round(primary[best] / n, 4)},
+        "constant_touch": {"category": max(touch, key=lambda c: touch[c]), "share": round(max(touch.values()), 4)},
+        "compound_touch": {"categories": list(pair), "share": round(compound[pair], 4)},
+        "ceiling": round(fsum(1 / len(c) for c in shown) / n, 4),
+        "live": round(fsum(len(c) for c in shown) / n, 4),
+    }
 
 
-def _as_usual(instances: Sequence[Instance], larger: Sequence[bool]) -> list[bool]:
-    """Right for the larger half of each category: what one would get who knew which half that is."""
-    count: dict[str, Counter[bool]] = defaultdict(Counter)
-    for instance, is_larger in zip(instances, larger, strict=True):
-        count[instance.primary][is_larger] += 1
-    usual = {category: tally[True] >= tally[False] for category, tally in count.items()}
-    return [is_larger == usual[i.primary] for i, is_larger in zip(instances, larger, strict=True)]
+def live_categories(instances: Iterable[Instance]) -> dict[str, set[str]]:
+    """Orbit or instance → the categories in which readings of its passage differ."""
+    live: dict[str, set[str]] = defaultdict(set)
+    for instance in instances:
+        live[instance.orbit or instance.instance_id] |= set(instance.categories)
+    return live
+
+
+# --- classifiers ----------------------------------------------------------------------------------------------------
+
+
+def classifiers(cases: Sequence[Case]) -> dict[str, dict[str, float]]:
+    """Name → share right and the share of the best constant guess."""
+    instances = [case.instance for case in cases]
+    primaries = [i.primary for i in instances]
+    questions = [_words(case.asked) for case in cases]
+    larger = [str(_is_larger(i)) for i in instances]
+    return {
+        "category from the words of the question": _report(instances, questions, primaries),
+        "larger or smaller from the words of the passage": _report(
+            instances, [_words(case.passage or "") for case in cases], larger
+        ),
+        "intended from the words of the two spans": {"share": round(_by_lines(instances), 4), "chance": 0.5},
+    }
+
+
+def _report(instances: Sequence[Instance], words: Sequence[list[str]], labels: Sequence[str]) -> dict[str, float]:
+    guesses = _guesses(instances, words, labels)
+    right = sum(guess == label for guess, label in zip(guesses, labels, strict=True))
+    n = len(labels)
+    return {"share": round(right / n, 4), "chance": round(max(Counter(labels).values()) / n, 4)}
 
 
 def _is_larger(instance: Instance) -> bool:
     ours, default = (values.find(text, instance.language) for text in (instance.answer, instance.default_answer))
-    return ours[0].number > default[0].number
-
-
-def _stands_first(instance: Instance, passage: str) -> bool:
-    return passage.find(instance.intended_evidence_span) < passage.find(instance.default_evidence_span)
-
-
-def _above(ours: float, default: float) -> float:
-    """1 when the guess falls on ours, one half when there is nothing to go by."""
-    return 0.5 if ours == default else float(ours > default)
-
-
-def _commonest(labels: Sequence[str]) -> float:
-    return max(Counter(labels).values()) / len(labels)
-
-
-def _shortcut(
-    name: str, guesses: str, instances: Sequence[Instance], right: Sequence[float], chance: float
-) -> Shortcut:
-    share = sum(right) / len(right)
-    return Shortcut(name, guesses, instances[0].language, len(right), round(share, 4), round(chance, 4))
+    return bool(ours and default) and ours[0].number > default[0].number
 
 
 # --- naive Bayes ----------------------------------------------------------------------------------------------------
@@ -129,10 +212,10 @@ def _parts(instances: Sequence[Instance], labels: Sequence[str]) -> list[int]:
     part: dict[str, int] = {}
     dealt: Counter[str] = Counter()
     for instance, label in sorted(zip(instances, labels, strict=True), key=lambda pair: pair[0].instance_id):
-        if instance.cluster not in part:
-            part[instance.cluster] = dealt[label] % _PARTS
+        if entity_of(instance) not in part:
+            part[entity_of(instance)] = dealt[label] % _PARTS
             dealt[label] += 1
-    return [part[instance.cluster] for instance in instances]
+    return [part[entity_of(instance)] for instance in instances]
 
 
 def _guesses(instances: Sequence[Instance], words: Sequence[list[str]], labels: Sequence[str]) -> list[str]:
@@ -140,7 +223,7 @@ def _guesses(instances: Sequence[Instance], words: Sequence[list[str]], labels: 
     parts = _parts(instances, labels)
     names = sorted(set(labels))
     guesses = [""] * len(labels)
-    for part in set(parts):
+    for part in sorted(set(parts)):
         train = [i for i, other in enumerate(parts) if other != part]
         score = _bayes([words[i] for i in train], [labels[i] for i in train])
         for i in (i for i, other in enumerate(parts) if other == part):
@@ -149,18 +232,18 @@ def _guesses(instances: Sequence[Instance], words: Sequence[list[str]], labels: 
     return guesses
 
 
-def _by_lines(instances: Sequence[Instance]) -> list[float]:
-    """Whether an instance's intended line looks more like the intended lines of other parts than its default does."""
+def _by_lines(instances: Sequence[Instance]) -> float:
+    """How often an instance's intended line looks more like the intended lines of other parts than its default does."""
     lines = [(_words(i.intended_evidence_span), _words(i.default_evidence_span)) for i in instances]
     parts = _parts(instances, [i.primary + str(_is_larger(i)) for i in instances])
     right = [0.5] * len(instances)
-    for part in set(parts):
+    for part in sorted(set(parts)):
         train = [pair for pair, other in zip(lines, parts, strict=True) if other != part]
         score = _bayes([line for pair in train for line in pair], ["intended", "default"] * len(train))
         for i in (i for i, other in enumerate(parts) if other == part):
             ours, default = (score(line, "intended") - score(line, "default") for line in lines[i])
-            right[i] = _above(round(ours, 9), round(default, 9))
-    return right
+            right[i] = 0.5 if round(ours - default, 9) == 0 else float(ours > default)
+    return fsum(right) / len(right)
 
 
 def _bayes(words: Sequence[list[str]], labels: Sequence[str]) -> Score:
@@ -168,36 +251,14 @@ def _bayes(words: Sequence[list[str]], labels: Sequence[str]) -> Score:
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for bag, label in zip(words, labels, strict=True):
         counts[label].update(bag)
-    prior = Counter(labels)
+    prior: Mapping[str, int] = Counter(labels)
     vocabulary = len({word for bag in words for word in bag}) + 1
 
     def score(bag: list[str], label: str) -> float:
         if label not in prior:
             return float("-inf")
         total = counts[label].total() + vocabulary
-        likelihood = sum(log((counts[label][word] + 1) / total) for word in bag)
+        likelihood = fsum(log((counts[label][word] + 1) / total) for word in bag)
         return log(prior[label] / len(labels)) + likelihood
 
     return score
-
-
-# --- the command ----------------------------------------------------------------------------------------------------
-
-
-@click.command()
-@click.option("--instances", type=click.Path(exists=True, path_type=Path), default=bench_data.INSTANCES)
-@click.option("--passages", type=click.Path(exists=True, path_type=Path), default=bench_data.PASSAGES)
-@click.option("--json", "as_json", is_flag=True)
-def main(instances: Path, passages: Path, as_json: bool) -> None:
-    """Print every shortcut with its chance level; default: of the bundled set."""
-    found = shortcuts(read_instances(instances), read_passages(passages))
-    if as_json:
-        click.echo(json.dumps([asdict(shortcut) for shortcut in found], ensure_ascii=False))
-        return
-    click.echo("| guess | from | language | n | right | chance |\n| --- | --- | --- | ---: | ---: | ---: |")
-    for s in found:
-        click.echo(f"| {s.guesses} | {s.name} | {s.language} | {s.n} | {s.share:.2f} | {s.chance:.2f} |")
-
-
-if __name__ == "__main__":
-    main()

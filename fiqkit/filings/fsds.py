@@ -152,7 +152,7 @@ def _fact(cells: list[str], at: dict[str, int], filings: dict[str, Filing]) -> F
     tail = (filing.form, adsh, filing.filed, "fsds")
     concept = _concept(tag, version)
     return Fact(
-        filing.entity, filing.name, concept, number, unit or None, None, _start(end, int(qtrs)), end, dims, *tail
+        filing.entity, filing.name, concept, number, unit or None, None, start_of(end, int(qtrs)), end, dims, *tail
     )
 
 
@@ -183,7 +183,7 @@ def _known_day(text: str) -> str | None:
 
 
 @lru_cache(4096)
-def _start(end: str, quarters: int) -> str | None:
+def start_of(end: str, quarters: int) -> str | None:
     """First day of a period of so many quarters; None for an instant (no quarters)."""
     if quarters == 0:
         return None

@@ -17,6 +17,7 @@ from typing import Any
 from fiqkit.errors import UserError
 from fiqkit.filings.damage import DAMAGE, reason
 from fiqkit.filings.exports import NotOurs
+from fiqkit.filings.lines import is_lines, is_table
 
 _SNIFF = 1 << 16
 _GZIP = b"\x1f\x8b"
@@ -29,7 +30,7 @@ class Part:
     Attributes:
         path: the file.
         part: which share, unique within the file: a zip's member or a slice; "" for the whole.
-        kind: filing, companyfacts, companyfacts_zip, fsds, export or questions.
+        kind: filing, companyfacts, companyfacts_zip, fsds, export, lines or questions.
         bounds: first byte and byte after the last, for a slice.
         weight: bytes to read, for the progress bar.
         entity, name: the company, for export tables that name none.
@@ -130,6 +131,8 @@ def _kind(path: Path, head: bytes) -> str:
     _refuse_beside(path, head)
     suffixes = [suffix.lower() for suffix in path.suffixes]
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    if (start == b"{" and is_lines(head)) or is_table(head):
+        return "lines"
     if start in b"{[":
         return "companyfacts" if re.search(rb'"(entityName|cik)"', head) else "questions"
     if start == b"<" or any(s in (".htm", ".html", ".xml", ".xhtml") for s in suffixes) or b"<SEC-DOCUMENT>" in head:

@@ -76,6 +76,13 @@ def _export(part: Part, reading: Reading) -> None:
     read_export(content(path), path, part.entity, part.name, reading)
 
 
+def _lines(part: Part, reading: Reading) -> None:
+    from fiqkit.filings.lines import read_lines
+
+    path = Path(part.path)
+    read_lines(content(path), path, reading)
+
+
 def _questions(part: Part, reading: Reading) -> None:
     from fiqkit.filings.questions import read_questions
 
@@ -119,6 +126,7 @@ def _fsds(part: Part, reading: Reading) -> None:
 _READERS: dict[str, Callable[[Part, Reading], None]] = {
     "filing": _filing,
     "export": _export,
+    "lines": _lines,
     "questions": _questions,
     "companyfacts": _companyfacts,
     "companyfacts_zip": _companyfacts_zip,

@@ -1,1 +1,1 @@
-"""The generator of the bundled set: facts to instances, passages and index. See docs/data.md."""
+"""How the bundled benchmark is made from public facts; `python -m fiqkit.construct.bundled`."""

@@ -1,0 +1,223 @@
+"""The fact store as miners see it: a company's reports, each with its figures by concept, dimensions and period.
+
+One company is in memory at a time. What a report contradicts itself on is not a figure and is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import date
+from functools import cached_property
+from typing import NamedTuple
+
+from fiqkit.construct.orbits import Proof, Quantity
+from fiqkit.construct.topics import MONEY, PER_SHARE, PERCENT
+from fiqkit.filings.store import FactStore
+
+Span = tuple[str | None, str]  # (start, end); start is None for an instant
+
+
+class Figure(NamedTuple):
+    """One fact of one report."""
+
+    name: str
+    value: float
+    unit: str | None
+
+    def quantity(self) -> Quantity:
+        """As a line of a passage gives it; a pure number is a share."""
+        unit = self.unit or ""
+        if unit == "pure":
+            return Quantity(100 * self.value, PERCENT, Proof("percent", (self.name,)))
+        kind = PER_SHARE if unit.endswith("/shares") else MONEY
+        return Quantity(self.value, kind, Proof("value", (self.name,)), unit.removesuffix("/shares"))
+
+
+@dataclass
+class Report:
+    """One filing of a company.
+
+    Attributes:
+        whole: concept (without `us-gaap:`) → span → figure, for the company as a whole.
+        parts: (concept, axis, member) → span → figure, for figures with one dimension.
+    """
+
+    entity: str
+    name: str | None
+    form: str | None
+    accession: str | None
+    filed: str | None
+    source: str
+    whole: dict[str, dict[Span, Figure]] = field(default_factory=dict)
+    parts: dict[tuple[str, str, str], dict[Span, Figure]] = field(default_factory=dict)
+
+    @cached_property
+    def ends(self) -> list[str]:
+        """Ends of period that the report is about, the latest first: those with a third of the best one's figures."""
+        count = Counter(end for spans in self.whole.values() for start, end in spans if start)
+        count = count or Counter(end for spans in self.whole.values() for _, end in spans)
+        most = max(count.values(), default=0)
+        return sorted((end for end, n in count.items() if 3 * n >= most), reverse=True)
+
+    @cached_property
+    def end(self) -> str | None:
+        """The latest end of period that it is about."""
+        return next(iter(self.ends), None)
+
+    def spans(self, end: str) -> dict[int, Span]:
+        """Months → the best attested span of that length that ends there; 0 for the instant."""
+        count: dict[int, Counter[Span]] = {}
+        for spans in self.whole.values():
+            for span in spans:
+                if span[1] == end:
+                    count.setdefault(months(span), Counter())[span] += 1
+        return {length: max(spans, key=lambda s: (spans[s], s[0] or "")) for length, spans in sorted(count.items())}
+
+    def figure(self, concept: str, span: Span | None) -> Figure | None:
+        """A figure of the company as a whole."""
+        return self.whole.get(concept, {}).get(span) if span else None
+
+
+@dataclass
+class Company:
+    """One company's reports, the earliest first."""
+
+    entity: str
+    name: str
+    ticker: str | None
+    language: str
+    reports: list[Report]
+
+
+def months(span: Span) -> int:
+    """Length of a span in months; 0 for an instant."""
+    start, end = span
+    return round((date.fromisoformat(end) - date.fromisoformat(start)).days / 30.44) if start else 0
+
+
+def companies(store: FactStore) -> Iterator[Company]:
+    """Every company of a store that has a name, in order of its code, one in memory at a time."""
+    entities = [row[0] for row in store.conn.execute("SELECT DISTINCT entity FROM facts WHERE entity IS NOT NULL")]
+    tickers = dict(
+        store.conn.execute(
+            "SELECT entity, min(value) FROM text_facts WHERE concept='dei:TradingSymbol' AND value<>'' GROUP BY 1"
+        )
+    )
+    for entity in sorted(entities, key=lambda code: (len(code), code)):
+        reports = _reports(store, entity)
+        name = next((report.name for report in reversed(reports) if report.name), None)
+        if name:
+            chinese = re.search(r"[\u4e00-\u9fff]", name) is not None
+            shown = name if chinese else short_name(name)
+            ticker = entity if chinese else tickers.get(entity)
+            yield Company(entity, shown, ticker, "zh" if chinese else "en", reports)
+
+
+_FACTS = """SELECT f.entity, coalesce(g.name, f.name), f.concept, f.value, f.unit, f.start, f.end, f.dims,
+    coalesce(f.form, g.form), f.accession, coalesce(f.filed, g.filed), f.source
+    FROM facts f LEFT JOIN filings g USING (accession)
+    WHERE f.entity=? ORDER BY f.concept, f.unit, f.dims, f.start, f.end, f.accession, f.filed, f.value"""
+
+
+_UNITS = re.compile(r"(?:USD|CNY)(?:/shares)?|pure")
+
+
+def _reports(store: FactStore, entity: str) -> list[Report]:
+    found: dict[tuple[str | None, ...], Report] = {}
+    clashing: set[tuple[int, str, str, Span]] = set()
+    for code, name, concept, value, unit, start, end, dims, form, accession, filed, source in store.conn.execute(
+        _FACTS, (entity,)
+    ):
+        if accession is None and source == "export":
+            form = form or "export"
+        key = (accession,) if accession else (None, form, filed)
+        report = found.setdefault(key, Report(code, name, form, accession, filed, source))
+        report.filed = report.filed or filed
+        report.name = report.name or name
+        members = json.loads(dims)
+        if not _UNITS.fullmatch(unit or "") or not isinstance(value, int | float):
+            continue
+        if len(members) > 1 and "vintage" not in members:
+            continue
+        local = concept.removeprefix("us-gaap:")
+        figure = Figure(fact_name(entity, concept, unit, dims, start, end, form, accession, filed), value, unit)
+        span = (start, end)
+        shelf = (
+            report.whole.setdefault(local, {}) if not members else report.parts.setdefault(_part(local, members), {})
+        )
+        before = shelf.get(span)
+        if before and abs(before.value - value) > 1e-9 * abs(value):
+            clashing.add((id(report), local, dims, span))
+        shelf.setdefault(span, figure)
+    for report in found.values():
+        for local, dims, span in ((c[1], c[2], c[3]) for c in clashing if c[0] == id(report)):
+            members = json.loads(dims)
+            shelf = report.parts[_part(local, members)] if members else report.whole[local]
+            shelf.pop(span, None)
+    return sorted(found.values(), key=lambda r: (r.filed or r.end or "", r.accession or "", r.form or ""))
+
+
+def _part(concept: str, members: dict[str, str]) -> tuple[str, str, str]:
+    axis = "vintage" if "vintage" in members else next(iter(members))
+    return concept, axis, "|".join(members.values())
+
+
+def fact_name(
+    entity: str,
+    concept: str,
+    unit: str | None,
+    dims: str,
+    start: str | None,
+    end: str,
+    form: str | None,
+    accession: str | None,
+    filed: str | None,
+) -> str:
+    """A fact's name: what it is and which filing states it; nothing for what the source does not say is a dash."""
+    cells = (entity, concept, unit, dims.replace(" ", ""), start, end, (form or "").replace(" ", "_"), accession, filed)
+    return " ".join(cell or "-" for cell in cells)
+
+
+def span_of(name: str) -> Span:
+    """The span that a fact's name states."""
+    start, end = name.split(" ")[4:6]
+    return (None if start == "-" else start), end
+
+
+# --- names ----------------------------------------------------------------------------------------------------------
+
+_REGISTER = re.compile(r"\s*/[A-Za-z]*/?\s*$|\s*\\[A-Z]+\\?\s*$")
+_KIND = re.compile(
+    r",?\s+(?:incorporated|inc|corporation|corp|company|co|limited|ltd|plc|llc|l\.?\s?l\.?\s?c|l\.?\s?p|lp|n\.?v|s\.?a|"
+    r"& co|and company|& company|/new|the)\.?\s*$",
+    re.IGNORECASE,
+)
+_SMALL = frozenset(("and", "of", "the", "for", "in", "at", "de"))
+
+
+def short_name(name: str) -> str:
+    """A company's name as people say it: without the register's marks, the legal form and capitals.
+
+    "APPLE INC" is "Apple", "AIR PRODUCTS & CHEMICALS INC /DE/" is "Air Products & Chemicals".
+    """
+    plain = name.strip()
+    for pattern in (_REGISTER, _KIND, _KIND):
+        shorter = pattern.sub("", plain).strip(" ,")
+        plain = shorter if len(shorter) > 1 else plain
+    if plain.upper() != plain:
+        return plain
+    words = plain.split()
+    return " ".join(_cased(word, first=place == 0, alone=len(words) == 1) for place, word in enumerate(words))
+
+
+def _cased(word: str, first: bool, alone: bool) -> str:
+    """A word in capitals as it is written: initials stay, that is a short name by itself or letters without a vowel."""
+    if not first and word.lower() in _SMALL:
+        return word.lower()
+    if "&" in word or (len(word) <= 3 and (alone or not re.search(r"[AEIOUY]", word))):
+        return word
+    return "-".join(part.capitalize() for part in word.split("-"))

@@ -1,0 +1,306 @@
+"""Metric definition: which of several measures that go by one name is meant.
+
+- per share: basic and diluted earnings per share.
+- profit: gross, operating and net profit; net profit leads.
+- operations: net income of all operations, or of those that go on.
+- cash: with and without restricted cash.
+- margin, growth: of which profit, of which measure.
+- adjusted: by the accounting standard or as management adjusts it (non-GAAP; 归母 against 扣非).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fiqkit.construct.holdings import Company, Figure
+from fiqkit.construct.miners.setting import (
+    PARENT,
+    Setting,
+    derived,
+    leading,
+    orbit,
+    reading,
+    settings,
+    year_before,
+)
+from fiqkit.construct.miners.temporal import same_stretch
+from fiqkit.construct.orbits import Alternative, Orbit
+
+_NAME = "metric_definition"
+# (topic, subtype) → readings as (concept, caption, metric, constraint), the headline first
+_MEASURES: dict[tuple[str, str], tuple[tuple[str, str, str, str], ...]] = {
+    ("eps", "per share"): (
+        ("EarningsPerShareDiluted", "Diluted earnings per share", "diluted earnings per share", "the diluted figure"),
+        ("EarningsPerShareBasic", "Basic earnings per share", "basic earnings per share", "the basic figure"),
+        (
+            "IncomeLossFromContinuingOperationsPerDilutedShare",
+            "Diluted earnings per share, continuing operations",
+            "diluted earnings per share from continuing operations",
+            "the diluted figure for continuing operations only",
+        ),
+    ),
+    ("profit", "which profit"): (
+        ("NetIncomeLoss", "Net income", "net income", "net income, the bottom line"),
+        ("OperatingIncomeLoss", "Operating income", "operating income", "operating income"),
+        ("GrossProfit", "Gross profit", "gross profit", "gross profit"),
+    ),
+    ("profit", "operations"): (
+        ("NetIncomeLoss", "Net income, all operations", "net income, all operations", "net income of all operations"),
+        (
+            "IncomeLossFromContinuingOperations",
+            "Net income from continuing operations",
+            "net income from continuing operations",
+            "net income from continuing operations only",
+        ),
+    ),
+    ("cash", "restricted"): (
+        (
+            "CashAndCashEquivalentsAtCarryingValue",
+            "Cash and cash equivalents, unrestricted",
+            "unrestricted cash and cash equivalents",
+            "unrestricted cash and cash equivalents",
+        ),
+        (
+            "CashCashEquivalentsRestrictedCashAndRestrictedCashEquivalents",
+            "Cash, cash equivalents and restricted cash",
+            "cash, cash equivalents and restricted cash",
+            "cash, cash equivalents and restricted cash",
+        ),
+        (
+            "CashCashEquivalentsAndShortTermInvestments",
+            "Cash, cash equivalents and short-term investments",
+            "cash, cash equivalents and short-term investments",
+            "cash together with short-term investments",
+        ),
+    ),
+    ("income taxes", "provision"): (
+        ("IncomeTaxExpenseBenefit", "Whole tax provision", "whole tax provision", "the whole provision"),
+        (
+            "CurrentIncomeTaxExpenseBenefit",
+            "Tax provision without deferred taxes",
+            "tax provision without deferred taxes",
+            "the provision without deferred taxes",
+        ),
+    ),
+    ("long-term debt", "current portion"): (
+        (
+            "LongTermDebtNoncurrent",
+            "Long-term debt, noncurrent portion",
+            "noncurrent portion of long-term debt",
+            "the noncurrent portion",
+        ),
+        (
+            "LongTermDebt",
+            "Long-term debt with the current portion",
+            "total long-term debt including the current portion",
+            "the total including the current portion",
+        ),
+    ),
+    ("intangibles", "indefinite-lived"): (
+        (
+            "IntangibleAssetsNetExcludingGoodwill",
+            "Intangible assets, all lives",
+            "all intangible assets, indefinite-lived ones included",
+            "all intangible assets with the indefinite-lived ones",
+        ),
+        (
+            "FiniteLivedIntangibleAssetsNet",
+            "Intangible assets, finite-lived",
+            "finite-lived intangible assets only",
+            "the finite-lived intangible assets only",
+        ),
+    ),
+    ("depreciation", "with amortization"): (
+        (
+            "DepreciationDepletionAndAmortization",
+            "Depreciation, depletion and amortization",
+            "depreciation plus amortization",
+            "depreciation plus amortization",
+        ),
+        ("Depreciation", "Depreciation alone", "depreciation alone", "depreciation alone"),
+    ),
+    ("lease liabilities", "noncurrent part"): (
+        (
+            "OperatingLeaseLiability",
+            "Operating lease liability, all maturities",
+            "all maturities of the operating lease liability",
+            "all maturities",
+        ),
+        (
+            "OperatingLeaseLiabilityNoncurrent",
+            "Operating lease liability, noncurrent maturities",
+            "noncurrent maturities of the operating lease liability",
+            "noncurrent maturities",
+        ),
+    ),
+}
+_PROFITS = (
+    ("NetIncomeLoss", "net", "net income"),
+    ("OperatingIncomeLoss", "operating", "operating income"),
+    ("GrossProfit", "gross", "gross profit"),
+)
+
+
+def mine(company: Company) -> Iterator[Orbit]:
+    """Orbits over the measure that is meant."""
+    for setting in settings(company):
+        if company.language == "zh":
+            found = [_core(setting), _chinese_growth(setting)]
+        else:
+            found = [_measures(setting, *key) for key in _MEASURES]
+            found += [_margin(setting), _growth(setting), *_adjusted(setting)]
+        yield from (o for o in found if o)
+
+
+def _measures(setting: Setting, topic: str, subtype: str) -> Orbit | None:
+    found = [(setting.figure(m[0]), m[1], m[2], m[3]) for m in _MEASURES[topic, subtype]]
+    alternatives = [
+        reading(setting, caption, figure.quantity(), topic, constraint, metric=metric)
+        if figure and (figure.value > 0 or topic == "eps")
+        else None
+        for figure, caption, metric, constraint in found
+    ]
+    if topic == "profit" and len({f[0].value for f in found if f[0]}) < 2:
+        return None
+    return orbit(f"{_NAME}/{subtype}", topic, setting, alternatives)
+
+
+def _margin(setting: Setting) -> Orbit | None:
+    revenue = leading(setting, "revenue")
+    alternatives: list[Alternative | None] = []
+    for concept, name, said in _PROFITS:
+        profit = setting.figure(concept)
+        if not revenue or not profit or not 0 < profit.value < revenue[1].value:
+            alternatives.append(None)
+            continue
+        alternatives.append(
+            reading(
+                setting,
+                f"{name.capitalize()} margin (computed)",
+                derived("ratio", profit, revenue[1]),
+                "profit margin",
+                f"{said} over revenue",
+                metric=f"{said} over revenue",
+            )
+        )
+    return orbit(f"{_NAME}/which margin", "profit margin", setting, alternatives)
+
+
+def _growth(setting: Setting) -> Orbit | None:
+    alternatives: list[Alternative | None] = []
+    for concept, _, said in _PROFITS:
+        figure, before = setting.figure(concept), None
+        if figure and setting.flow:
+            before = same_stretch(setting.report, concept, setting.flow)
+        if not figure or not before or min(figure.value, before[1].value) <= 0:
+            alternatives.append(None)
+            continue
+        alternatives.append(_rate(setting, said, figure, before[1]))
+    return orbit(f"{_NAME}/growth of what", "profit growth rate", setting, alternatives)
+
+
+def _rate(setting: Setting, said: str, figure: Figure, before: Figure) -> Alternative | None:
+    quantity = derived("growth", figure, before)
+    if abs(quantity.value) > 300:  # from next to nothing: no rate that anybody would quote
+        return None
+    caption = f"{said.capitalize()} growth (computed)"
+    return reading(
+        setting, caption, quantity, "profit growth rate", f"the growth of {said}", metric=f"growth of {said}"
+    )
+
+
+def _adjusted(setting: Setting) -> Iterator[Orbit | None]:
+    """GAAP beside non-GAAP, from tables that state both (dimension `measure`)."""
+    for (concept, axis, member), spans in setting.report.parts.items():
+        if axis != "measure" or member != "non-GAAP":
+            continue
+        for span, adjusted in spans.items():
+            plain = setting.report.figure(concept, span)
+            topic = _ADJUSTED.get(concept)
+            if not plain or not topic or span != setting.flow:
+                continue
+            name, said = topic
+            yield orbit(
+                f"{_NAME}/adjusted",
+                name,
+                setting,
+                [
+                    reading(setting, f"GAAP {said}", plain.quantity(), name, "the GAAP figure", metric=f"GAAP {said}"),
+                    reading(
+                        setting,
+                        f"Non-GAAP {said}",
+                        adjusted.quantity(),
+                        name,
+                        "the non-GAAP figure",
+                        metric=f"non-GAAP {said}",
+                    ),
+                ],
+            )
+
+
+_ADJUSTED = {
+    "NetIncomeLoss": ("profit", "net income"),
+    "OperatingIncomeLoss": ("profit", "operating income"),
+    "IncomeLossFromContinuingOperations": ("profit", "net income from continuing operations"),
+    "GrossProfit": ("profit", "gross profit"),
+    "EarningsPerShareDiluted": ("eps", "diluted earnings per share"),
+    "IncomeLossFromContinuingOperationsPerDilutedShare": ("eps", "diluted earnings per share, continuing operations"),
+    "OperatingMargin": ("profit margin", "operating margin"),
+    "GrossMargin": ("profit margin", "gross margin"),
+}
+
+
+# --- Chinese --------------------------------------------------------------------------------------------------------
+
+
+def _core(setting: Setting) -> Orbit | None:
+    """归母净利润 beside 扣非净利润, and beside 净利润 with the minority's share where the source has that too."""
+    parent = setting.figure("归母净利润") or setting.figure("net_profit_parent")
+    core = setting.figure("扣非净利润") or setting.figure("net_profit_parent_excl_nonrecurring")
+    if not parent or not core or min(parent.value, core.value) <= 0:
+        return None
+    alternatives = [
+        reading(
+            setting,
+            "净利润（归属于母公司股东）",
+            parent.quantity(),
+            "profit",
+            "归属于母公司股东的净利润，不扣除非经常性损益",
+            entity=PARENT["zh"],
+            metric="净利润，未扣除非经常性损益",
+        ),
+        reading(
+            setting,
+            "净利润（扣除非经常性损益后）",
+            core.quantity(),
+            "profit",
+            "扣除非经常性损益后的净利润（扣非净利润）",
+            entity=PARENT["zh"],
+            metric="扣非净利润，扣除非经常性损益",
+        ),
+    ]
+    return orbit(f"{_NAME}/adjusted", "profit", setting, alternatives)
+
+
+_GROWTHS_ZH = (
+    (("营业总收入", "revenue"), "营业总收入增长率（较上年，计算值）", "营业收入增长率", "营业收入的增长率"),
+    (("归母净利润", "net_profit_parent"), "归母净利润增长率（较上年，计算值）", "净利润增长率", "净利润的增长率"),
+    (("净利润", "net_profit_incl_minority"), "净利润增长率（较上年，计算值）", "净利润增长率", "净利润的增长率"),
+)
+
+
+def _chinese_growth(setting: Setting) -> Orbit | None:
+    alternatives: list[Alternative | None] = []
+    for names, caption, metric, constraint in _GROWTHS_ZH:
+        figure = next((f for name in names if (f := setting.figure(name))), None)
+        before = next((f for name in names if (f := setting.report.figure(name, year_before(setting.flow)))), None)
+        if not figure or not before or min(figure.value, before.value) <= 0 or len(alternatives) == 2:
+            continue
+        quantity = derived("growth", figure, before)
+        if abs(quantity.value) <= 300:
+            alternatives.append(
+                reading(setting, caption, quantity, "performance growth rate", constraint, metric=metric)
+            )
+    if len(alternatives) < 2:
+        return None
+    return orbit(f"{_NAME}/growth of what", "performance growth rate", setting, alternatives)

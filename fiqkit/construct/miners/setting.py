@@ -1,0 +1,211 @@
+"""What all miners share: the period that a report is about, the lines around a question, and the shape of an orbit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from fiqkit.construct.holdings import Company, Figure, Report, Span, months, span_of
+from fiqkit.construct.orbits import OPERATIONS, Alternative, Orbit, Proof, Quantity, Row, Source, apart
+from fiqkit.construct.topics import PERCENT, concepts, lines, topics
+from fiqkit.records import Interpretation
+
+WHOLE = {"en": "consolidated, the whole company", "zh": "合并口径"}
+PARENT = {"en": "attributable to the shareholders of the parent company", "zh": "归属于母公司股东"}
+_LENGTHS = {3: "three months", 6: "six months", 9: "nine months", 12: "fiscal year"}
+_FLOWS = (12, 3, 6, 9)  # the span that a report is first of all about, in this order of preference
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One report and the one period that its passage states.
+
+    Attributes:
+        flow, instant: the spans of its flows and of its balances; either may be missing.
+    """
+
+    company: Company
+    report: Report
+    end: str
+    flow: Span | None
+    instant: Span | None
+
+    @property
+    def language(self) -> str:
+        """Of the passage and the question."""
+        return self.company.language
+
+    def figure(self, concept: str) -> Figure | None:
+        """A figure of the whole company over the setting's period, or at its end."""
+        return self.report.figure(concept, self.flow) or self.report.figure(concept, self.instant)
+
+    def span_of(self, concept: str) -> Span | None:
+        """The span at which it has this concept."""
+        return next((s for s in (self.flow, self.instant) if self.report.figure(concept, s)), None)
+
+    def period(self, span: Span | None = None) -> str:
+        """A span as interpretations and heads write it; the setting's own without an argument."""
+        return period_words(span or self.flow or self.instant or (None, self.end), self.language)
+
+    def source(self, period: str | None = None) -> Source:
+        """Where the passage comes from."""
+        company, report = self.company, self.report
+        return Source(
+            company.entity,
+            company.name,
+            company.ticker,
+            company.language,
+            report.form,
+            report.accession,
+            report.filed,
+            self.end,
+            period or self.period(),
+            report.source,
+        )
+
+
+def settings(company: Company, forms: Callable[[Report], bool] = lambda report: True) -> Iterable[Setting]:
+    """The settings of a company: of a filing its latest period, of a table every year; a quarter before the sum."""
+    for report in company.reports:
+        if not forms(report):
+            continue
+        for end in report.ends if report.accession is None and company.language == "zh" else report.ends[:1]:
+            spans = report.spans(end)
+            flow = next((spans[length] for length in _FLOWS if length in spans), None)
+            yield Setting(company, report, end, flow, spans.get(0))
+
+
+def period_words(span: Span, language: str) -> str:
+    """ "fiscal year ended 2023-12-31", "2018-01-01至2018-06-30"."""
+    length = months(span)
+    if language == "zh":
+        year = span[1][:4]
+        if length == 12 and span[1].endswith("12-31"):
+            return f"{year}年度"
+        if length == 6 and span[1].endswith("06-30"):
+            return f"{year}年上半年"
+        return f"{span[0]}至{span[1]}" if span[0] else f"{span[1]}"
+    if not length:
+        return f"as of {span[1]}"
+    return f"{_LENGTHS.get(length, f'{length} months')} ended {span[1]}"
+
+
+def spoken(iso: str) -> str:
+    """ "June 30, 2023" of "2023-06-30"."""
+    day = date.fromisoformat(iso)
+    return f"{day:%B} {day.day}, {day.year}"
+
+
+def leading(setting: Setting, topic: str) -> tuple[str, Figure] | None:
+    """The first concept of a topic that the setting has, and its figure."""
+    for concept in concepts(topic):
+        figure = setting.figure(concept)
+        if figure and figure.value and figure.quantity().kind == topics()[topic].kind:
+            return concept, figure
+    return None
+
+
+def around(setting: Setting, topic: str) -> tuple[Row, ...]:
+    """Other lines of the same report and period: one a topic, none of the family that is asked for."""
+    asked = topics()[topic].family
+    rows = []
+    for name, other in topics().items():
+        found = leading(setting, name) if other.family != asked else None
+        if found:
+            rows.append(Row(lines()[found[0]].caption, found[1].quantity(), name))
+    return tuple(rows)
+
+
+_RATIOS = {  # caption, operation, what is divided, by what
+    "zh": (
+        ("实际所得税率（所得税费用÷利润总额，计算值）", "ratio", ("所得税费用",), ("利润总额",)),
+        ("营业总收入增长率（较上年，计算值）", "growth", ("营业总收入", "revenue"), ()),
+        (
+            "少数股东损益占营业总收入比例（计算值）",
+            "ratio",
+            ("少数股东损益", "minority_interest_profit"),
+            ("营业总收入", "revenue"),
+        ),
+        ("所得税费用占营业总收入比例（计算值）", "ratio", ("所得税费用",), ("总营收",)),
+    ),
+    "en": (),
+}
+
+
+def ratios(setting: Setting, topic: str) -> Iterator[Row]:
+    """Lines that are computed from others, and say so; where a source prints few."""
+    for caption, operation, above, below in _RATIOS[setting.language]:
+        top = next((f for name in above if (f := setting.figure(name))), None)
+        if operation == "growth":
+            bottom = next((f for name in above if (f := setting.report.figure(name, year_before(setting.flow)))), None)
+        else:
+            bottom = next((f for name in below if (f := setting.figure(name))), None)
+        family = "revenue growth" if operation == "growth" else "ratio"
+        if top and bottom and bottom.value > 0 and not (operation == "growth" and topics()[topic].kind == PERCENT):
+            yield Row(caption, derived(operation, top, bottom), family)
+
+
+def year_before(span: Span | None) -> Span | None:
+    """The same span a year earlier, to the day; None where that is no date or there is none."""
+    if span is None or span[0] is None:
+        return None
+    try:
+        start, end = (date.fromisoformat(day) for day in span if day)
+        return start.replace(year=start.year - 1).isoformat(), end.replace(year=end.year - 1).isoformat()
+    except ValueError:
+        return None
+
+
+def derived(operation: str, *figures: Figure) -> Quantity:
+    """A quantity computed from figures by one of `OPERATIONS`."""
+    value = OPERATIONS[operation]([figure.value for figure in figures])
+    kind = PERCENT if operation in ("ratio", "growth") else figures[0].quantity().kind
+    return Quantity(value, kind, Proof(operation, tuple(f.name for f in figures)), figures[0].quantity().currency)
+
+
+def reading(
+    setting: Setting,
+    caption: str,
+    quantity: Quantity,
+    topic: str,
+    constraint: str,
+    **fields: str | None,
+) -> Alternative:
+    """An alternative; fields that are not given are the whole company, the period of its first fact, and the topic."""
+    stated: dict[str, str | None] = {
+        "entity": WHOLE[setting.language],
+        "period": period_words(span_of(quantity.proof.facts[0]), setting.language),
+        "metric": topics()[topic].words[setting.language][0],
+    }
+    return Alternative(Interpretation(**(stated | fields)), Row(caption, quantity, topic), constraint)
+
+
+def orbit(
+    miner: str,
+    topic: str,
+    setting: Setting,
+    alternatives: Sequence[Alternative | None],
+    *,
+    most: int = 4,
+    other: Sequence[Row] | None = None,
+    period: str | None = None,
+) -> Orbit | None:
+    """An orbit of those alternatives that are there and apart from every one before them; None when one is left alone.
+
+    The headline, which comes first, must be there.
+    """
+    kept: list[Alternative] = []
+    for place, alternative in enumerate(alternatives):
+        if alternative is None or alternative.value == 0 or alternative.row.quantity.kind != topics()[topic].kind:
+            if place == 0:
+                return None
+            continue
+        if all(apart(alternative.value, a.value, a.row.quantity.kind) for a in kept) and len(kept) < most:
+            kept.append(alternative)
+        elif place and len(alternatives) == 2:
+            return None
+    if len(kept) < 2:
+        return None
+    rows = (*around(setting, topic), *ratios(setting, topic)) if other is None else tuple(other)
+    return Orbit(miner, topic, setting.source(period), tuple(kept), rows)

@@ -1,0 +1,216 @@
+"""Temporal scope: which stretch of time is meant.
+
+- quarter or year to date: a quarterly report prints both side by side, and the fiscal year where another report has
+  it; the quarter is what its headline gives.
+- trailing twelve months: the fiscal year, plus the year to date, less the same stretch a year before; computed from
+  figures that reports state, and said to be.
+- balance: at the end of the quarter or at the end of the last fiscal year, the two columns of every quarterly balance
+  sheet.
+- growth, margin: the same rates over the quarter and over the year to date.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from fiqkit.construct.holdings import Company, Figure, Report, Span, months
+from fiqkit.construct.miners.setting import Setting, derived, leading, orbit, reading, settings, spoken
+from fiqkit.construct.orbits import Alternative, Orbit
+from fiqkit.construct.topics import MONEY, PERCENT, lines, topics
+
+_NAME = "temporal_scope"
+# months → what a caption, an interpretation and a user call the stretch
+_SAID = {
+    3: ("quarter", "quarter only, three months ended {end}", "the quarter alone"),
+    6: ("six months to date", "year to date, six months ended {end}", "the six months to date"),
+    9: ("nine months to date", "year to date, nine months ended {end}", "the nine months to date"),
+    12: ("full fiscal year", "full fiscal year ended {end}", "the full fiscal year"),
+}
+_TRAILING = ("trailing twelve months, computed", "trailing twelve months to {end}", "the trailing twelve months")
+
+
+def mine(company: Company) -> Iterator[Orbit]:
+    """Orbits over the period that is meant; of companies whose reports are quarterly."""
+    if company.language != "en":
+        return
+    for setting in settings(company, lambda report: (report.form or "").startswith("10-Q")):
+        spans = setting.report.spans(setting.end)
+        longer = next((spans[length] for length in (9, 6) if length in spans), None)
+        quarter = spans.get(3)
+        for topic in topics().values():
+            if topic.kind == MONEY and topic.words["en"]:
+                made = _flow(setting, topic.name, quarter, longer) if quarter and longer else None
+                made = made or _balance(setting, topic.name)
+                if made:
+                    yield made
+        if quarter and longer:
+            yield from (o for o in (_growth(setting, quarter, longer), _margin(setting, quarter, longer)) if o)
+
+
+def _flow(setting: Setting, topic: str, quarter: Span, longer: Span) -> Orbit | None:
+    found = leading(replace(setting, flow=quarter, instant=None), topic)
+    if not found:
+        return None
+    concept, _ = found
+    whole = _year_that_holds(setting.company, concept, quarter)
+    spans = [(span, setting.report.figure(concept, span)) for span in (quarter, longer)]
+    alternatives = [_stretch(setting, topic, concept, span, figure) for span, figure in spans if figure]
+    if len(alternatives) < 2:
+        return None
+    if whole:
+        alternatives.append(_stretch(setting, topic, concept, *whole))
+    trailing = _trailing(setting, topic, concept, longer)
+    if trailing:
+        alternatives.append(trailing)
+    if any(a.value <= 0 for a in alternatives):
+        return None
+    return orbit(f"{_NAME}/quarter or to date", topic, setting, alternatives)
+
+
+def _stretch(setting: Setting, topic: str, concept: str, span: Span, figure: Figure) -> Alternative:
+    said, period, constraint = _SAID[months(span)]
+    return reading(
+        setting,
+        f"{lines()[concept].caption} ({said})",
+        figure.quantity(),
+        topic,
+        constraint,
+        period=period.format(end=span[1]),
+    )
+
+
+def _year_that_holds(company: Company, concept: str, quarter: Span) -> tuple[Span, Figure] | None:
+    """The fiscal year that a quarter lies in, from the annual report that is about it."""
+    for report in company.reports:
+        for span, figure in report.whole.get(concept, {}).items():
+            if (
+                months(span) == 12
+                and report.end == span[1]
+                and (span[0] or "") <= (quarter[0] or "") < quarter[1] < span[1]
+            ):
+                return span, figure
+    return None
+
+
+def _trailing(setting: Setting, topic: str, concept: str, longer: Span) -> Alternative | None:
+    before = same_stretch(setting.report, concept, longer)
+    if before is None or longer[0] is None:
+        return None
+    for report in setting.company.reports:
+        for span, year in report.whole.get(concept, {}).items():
+            # The last fiscal year begins with the stretch of a year before and ends where this year begins.
+            if (
+                months(span) == 12
+                and report.end == span[1]
+                and span[0] == before[0][0]
+                and _next_to(span[1], longer[0])
+            ):
+                to_date = setting.report.whole[concept][longer]
+                said, period, constraint = _TRAILING
+                return reading(
+                    setting,
+                    f"{lines()[concept].caption} ({said})",
+                    derived("trailing", year, to_date, before[1]),
+                    topic,
+                    constraint,
+                    period=period.format(end=longer[1]),
+                )
+    return None
+
+
+def _next_to(end: str, start: str) -> bool:
+    from datetime import date
+
+    return 0 <= (date.fromisoformat(start) - date.fromisoformat(end)).days <= 1
+
+
+def same_stretch(report: Report, concept: str, span: Span) -> tuple[Span, Figure] | None:
+    """The comparative of a span: as long, and a year earlier."""
+    for other, figure in report.whole.get(concept, {}).items():
+        gap = (int(span[1][:4]) * 12 + int(span[1][5:7])) - (int(other[1][:4]) * 12 + int(other[1][5:7]))
+        if months(other) == months(span) and other != span and gap == 12:
+            return other, figure
+    return None
+
+
+def _balance(setting: Setting, topic: str) -> Orbit | None:
+    """A balance at the quarter's end and at the end of the fiscal year before."""
+    if setting.instant is None or setting.flow is None:
+        return None
+    found = leading(replace(setting, flow=None), topic)
+    year_end = _last_year_end(setting)
+    before = setting.report.figure(found[0], (None, year_end)) if found and year_end else None
+    if not found or not before or before.value <= 0 or found[1].value <= 0:
+        return None
+    concept, now = found
+    quantities = ((setting.end, now, "close of the quarter"), (str(year_end), before, "last fiscal year-end"))
+    return orbit(
+        f"{_NAME}/balance date",
+        topic,
+        setting,
+        [
+            reading(
+                setting,
+                f"{lines()[concept].caption} ({_dated(end, place)})",
+                figure.quantity(),
+                topic,
+                f"the balance at the {said}",
+                period=f"balance at the {said}, {end}",
+            )
+            for place, (end, figure, said) in enumerate(quantities)
+        ],
+        period=setting.period(setting.instant),
+    )
+
+
+def _dated(end: str, place: int) -> str:
+    return f"{spoken(end)}, fiscal year-end" if place else f"quarter close, {spoken(end)}"
+
+
+def _last_year_end(setting: Setting) -> str | None:
+    """The date of the other column of a quarterly balance sheet: the best attested instant of the year before."""
+    count: dict[str, int] = {}
+    for spans in setting.report.whole.values():
+        for start, end in spans:
+            if start is None and end < setting.end:
+                count[end] = count.get(end, 0) + 1
+    best = max(count, key=lambda end: (count[end], end), default=None)
+    if best is None or not 2 <= months((best, setting.end)) <= 11 or count[best] < 5:
+        return None
+    return best
+
+
+def _growth(setting: Setting, quarter: Span, longer: Span) -> Orbit | None:
+    """Growth of revenue on the year before, over the quarter and over the year to date."""
+    found = leading(replace(setting, flow=quarter, instant=None), "revenue")
+    alternatives = []
+    for span in (quarter, longer) if found else ():
+        figure = setting.report.figure(found[0], span) if found else None
+        before = same_stretch(setting.report, found[0], span) if found else None
+        if figure and before and before[1].value > 0 and figure.value > 0:
+            alternatives.append(
+                _rate(setting, "Revenue growth", "revenue growth rate", span, figure, before[1], "growth")
+            )
+    return orbit(f"{_NAME}/growth", "revenue growth rate", setting, alternatives) if len(alternatives) == 2 else None
+
+
+def _margin(setting: Setting, quarter: Span, longer: Span) -> Orbit | None:
+    """Net margin over the quarter and over the year to date."""
+    alternatives = []
+    for span in (quarter, longer):
+        at = replace(setting, flow=span, instant=None)
+        revenue, profit = leading(at, "revenue"), at.figure("NetIncomeLoss")
+        if revenue and profit and revenue[1].value > 0 and 0 < profit.value < revenue[1].value:
+            alternatives.append(_rate(setting, "Net margin", "profit margin", span, profit, revenue[1], "ratio"))
+    return orbit(f"{_NAME}/margin", "profit margin", setting, alternatives) if len(alternatives) == 2 else None
+
+
+def _rate(
+    setting: Setting, caption: str, topic: str, span: Span, above: Figure, below: Figure, operation: str
+) -> Alternative:
+    said, period, constraint = _SAID[months(span)]
+    quantity = derived(operation, above, below)
+    assert quantity.kind == PERCENT
+    end = span[1]
+    return reading(setting, f"{caption} ({said}, computed)", quantity, topic, constraint, period=period.format(end=end))

@@ -1,0 +1,211 @@
+"""Which orbits make a set: quotas by category, language and topic, solved jointly, then filled company by company.
+
+How many orbits of each (miner, language, topic) are taken is one integer program: it meets the quotas of category and
+language as far as the supply allows, and among all ways to meet them takes the one in which a topic says least about
+the category. What then fails to fit (a company states one period and asks each topic once) lowers the supply, and the
+program is solved again.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+
+import numpy as np
+
+from fiqkit.construct.orbits import Orbit
+from fiqkit.construct.topics import topics
+
+Cell = tuple[str, str]  # (category, language)
+Kind = tuple[str, str, str]  # (miner, language, topic)
+
+_ROUNDS = 12
+_MISSING = 1000.0  # weight of an instance that a quota lacks, beside one that a topic gives away
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a set may hold of one thing.
+
+    Attributes:
+        a_company: orbits of one company.
+        topic_share: of a cell's orbits, at most this share asks for one topic, by language.
+        subtype_share: miner → the share of its category's instances that it may give at most.
+    """
+
+    a_company: int = 3
+    topic_share: Mapping[str, float] = field(default_factory=lambda: {"en": 0.25, "zh": 1.0})
+    subtype_share: Mapping[str, float] = field(
+        default_factory=lambda: {"recognition_policy/property": 0.5, "temporal_scope/balance date": 0.5}
+    )
+
+
+@dataclass
+class Choice:
+    """The orbits of a set, and what it lacks.
+
+    Attributes:
+        short: cell → (instances wanted, instances had), for cells that fall short by more than a tenth.
+        refused: reason → orbits that were tried and not taken.
+    """
+
+    orbits: list[Orbit]
+    short: dict[Cell, tuple[int, int]]
+    refused: Counter[str]
+
+
+def choose(
+    orbits: Sequence[Orbit],
+    quotas: Mapping[Cell, int],
+    seed: int,
+    admit: Callable[[Orbit, Sequence[Orbit]], str] = lambda orbit, others: "",
+    limits: Limits | None = None,
+) -> Choice:
+    """Orbits that meet quotas of instances by category and language.
+
+    Args:
+        admit: why an orbit cannot join a company's others, "" when it can.
+    """
+    limits = limits or Limits()
+    pool = _pool(orbits, seed)
+    supply = {kind: len({o.source.code for o in found}) for kind, found in pool.items()}
+    size = {kind: float(np.mean([len(o.alternatives) for o in found])) for kind, found in pool.items()}
+    best: list[Orbit] = []
+    refused: Counter[str] = Counter()
+    for _ in range(_ROUNDS):
+        plan = plan_counts(supply, size, quotas, limits)
+        taken, refused = _fill(pool, plan, admit, limits)
+        if len(taken) >= len(best):
+            best = taken
+        had = Counter((o.miner, o.source.language, o.topic) for o in taken)
+        lacking = [kind for kind, count in plan.items() if had[kind] < count]
+        if not lacking:
+            break
+        for kind in lacking:
+            supply[kind] = had[kind]
+    return Choice(best, shortfalls(best, quotas), refused)
+
+
+def shortfalls(orbits: Iterable[Orbit], quotas: Mapping[Cell, int]) -> dict[Cell, tuple[int, int]]:
+    """Cells that lack more than a tenth of their quota of instances."""
+    had: Counter[Cell] = Counter()
+    for orbit in orbits:
+        had[orbit.category, orbit.source.language] += len(orbit.alternatives)
+    return {cell: (wanted, had[cell]) for cell, wanted in quotas.items() if had[cell] < 0.9 * wanted}
+
+
+def cell_of(kind: Kind) -> Cell:
+    """The quota that a kind counts towards."""
+    return kind[0].partition("/")[0], kind[1]
+
+
+def _pool(orbits: Sequence[Orbit], seed: int) -> dict[Kind, list[Orbit]]:
+    """Orbits by kind, in a seeded order that does not depend on theirs."""
+    pool: dict[Kind, list[Orbit]] = defaultdict(list)
+    for orbit in sorted(orbits, key=lambda o: (o.key, o.miner, o.source.accession or "")):
+        pool[orbit.miner, orbit.source.language, orbit.topic].append(orbit)
+    for kind, found in pool.items():
+        random.Random(f"{seed} {kind}").shuffle(found)
+    return dict(sorted(pool.items()))
+
+
+def plan_counts(
+    supply: Mapping[Kind, int], size: Mapping[Kind, float], quotas: Mapping[Cell, int], limits: Limits
+) -> dict[Kind, int]:
+    """Orbits of each kind: the integer program.
+
+    Minimises the instances that quotas lack, then the sum over topics of the instances of the topic's commonest
+    category: the share that knowing the topic would let one guess right.
+    """
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    kinds = [kind for kind in sorted(supply) if supply[kind] and cell_of(kind) in quotas]
+    if not kinds:
+        return {}
+    cells = sorted(quotas)
+    words = sorted({kind[1:] for kind in kinds})
+    n, c, w = len(kinds), len(cells), len(words)
+    # variables: orbits of each kind, instances that each cell lacks, instances of each topic's commonest category
+    cost = np.concatenate([np.full(n, -1e-3), np.full(c, _MISSING), np.ones(w)])
+    rows, low, high = [], [], []
+
+    def add(row: np.ndarray, least: float, most: float) -> None:
+        rows.append(row)
+        low.append(least)
+        high.append(most)
+
+    for place, cell in enumerate(cells):
+        row = np.zeros(n + c + w)
+        row[:n] = [size[kind] * (cell_of(kind) == cell) for kind in kinds]
+        exact = row.copy()
+        row[n + place] = 1
+        add(row, quotas[cell], np.inf)
+        add(exact, 0, quotas[cell] + 2)
+    for (place, word), category in product(enumerate(words), sorted({cell[0] for cell in cells})):
+        row = np.zeros(n + c + w)
+        row[:n] = [-size[k] * (k[1:] == word and cell_of(k)[0] == category) for k in kinds]
+        if row.any():
+            row[n + c + place] = 1
+            add(row, 0, np.inf)
+    for miner, share in limits.subtype_share.items():
+        row = np.zeros(n + c + w)
+        row[:n] = [size[kind] * (kind[0] == miner) for kind in kinds]
+        if row.any():
+            category = miner.partition("/")[0]
+            add(row, 0, share * sum(wanted for cell, wanted in quotas.items() if cell[0] == category))
+    upper = [
+        min(supply[kind], max(1, int(limits.topic_share.get(kind[1], 1.0) * quotas[cell_of(kind)] / size[kind])))
+        for kind in kinds
+    ]
+    bounds = Bounds(np.zeros(n + c + w), np.concatenate([upper, np.full(c + w, np.inf)]))
+    integral = np.concatenate([np.ones(n), np.zeros(c + w)])
+    done = milp(
+        cost,
+        constraints=LinearConstraint(np.array(rows), low, high),
+        bounds=bounds,
+        integrality=integral,
+        options={"mip_rel_gap": 0.02, "node_limit": 200},  # no limit of time: the same set on any machine
+    )
+    if done.x is None:
+        return {}
+    return {kind: round(count) for kind, count in zip(kinds, done.x[:n], strict=True) if round(count)}
+
+
+def _fill(
+    pool: Mapping[Kind, list[Orbit]],
+    plan: Mapping[Kind, int],
+    admit: Callable[[Orbit, Sequence[Orbit]], str],
+    limits: Limits,
+) -> tuple[list[Orbit], Counter[str]]:
+    """Take the planned numbers, scarce kinds first, from companies that have the fewest orbits yet."""
+    taken: dict[str, list[Orbit]] = defaultdict(list)
+    refused: Counter[str] = Counter()
+    for kind in sorted(plan, key=lambda k: (len(pool[k]) / plan[k], k)):
+        count = 0
+        # Lists are shuffled, and the sort is stable: among equals the draw decides.
+        for orbit in sorted(pool[kind], key=lambda o: len(taken[o.source.code])):
+            if count == plan[kind]:
+                break
+            others = taken[orbit.source.code]
+            why = _clash(orbit, others, limits) or admit(orbit, others)
+            if why:
+                refused[why] += 1
+                continue
+            others.append(orbit)
+            count += 1
+    return [orbit for code in sorted(taken) for orbit in taken[code]], refused
+
+
+def _clash(orbit: Orbit, others: Sequence[Orbit], limits: Limits) -> str:
+    """Why a company cannot have another orbit beside those it has."""
+    if len(others) >= limits.a_company:
+        return "company has enough"
+    family = topics()[orbit.topic].family
+    if any(topics()[other.topic].family == family for other in others):
+        return "topic asked already"
+    if any(other.source.end != orbit.source.end for other in others):
+        return "another period"
+    return ""

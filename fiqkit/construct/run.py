@@ -1,0 +1,129 @@
+"""One construction from a fact store to a folder: instances, passages, splits, and the funnel that led there."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from datetime import date
+from pathlib import Path
+
+from fiqkit.construct import rules
+from fiqkit.construct.facts import CANARY
+from fiqkit.construct.funnel import Funnel
+from fiqkit.construct.pipeline import Built, build_set, read_exclusions
+from fiqkit.construct.quotas import shortfalls
+from fiqkit.construct.splits import split
+from fiqkit.construct.verifier import ACCEPTED, LlmVerifier
+from fiqkit.datasets import instance_row, passage_row, write_jsonl
+from fiqkit.errors import UserError
+from fiqkit.filings.store import FactStore
+from fiqkit.models import open_engine
+
+VERIFIERS = ("rules", "none")
+
+
+def construct(
+    facts: Path,
+    out: Path,
+    *,
+    target: int,
+    constructor: str = "facts",
+    verifier: str = "rules",
+    exclude: Sequence[Path] = (),
+    filed_after: str | None = None,
+    passages: int = 0,
+    seed: int = 1,
+) -> tuple[Built, Funnel]:
+    """Make a set and write it.
+
+    Raises:
+        UserError: an empty store, a date that is none, an unknown constructor or verifier.
+    """
+    begun = time.monotonic()
+    if filed_after:
+        _check_date(filed_after)
+    taken = {name for path in exclude for name in read_exclusions(path)}
+    funnel = Funnel()
+    store = FactStore(facts)
+    try:
+        if constructor == "facts":
+            built = build_set(
+                store,
+                target,
+                seed,
+                passages=passages,
+                filed_after=filed_after,
+                exclude=taken,
+                by_rules=verifier == "rules",
+            )
+        else:
+            from fiqkit.construct.modelled import build_modelled
+
+            built = build_modelled(store, constructor, target, seed, funnel, filed_after=filed_after, exclude=taken)
+    finally:
+        store.close()
+    funnel.passed |= {step.replace("_", " "): count for step, count in built.funnel.items()}
+    for why, count in built.refused.items():
+        funnel.refuse("refused", why, count)
+    if verifier not in VERIFIERS:
+        asyncio.run(_verify(built, verifier.split(","), seed, funnel))
+    funnel.passed["accepted"] = len(built.instances)
+    funnel.seconds = time.monotonic() - begun
+    write(built, out, seed)
+    return built, funnel
+
+
+def _check_date(text: str) -> None:
+    try:
+        date.fromisoformat(text)
+    except ValueError as error:
+        raise UserError(f"--filed-after {text!r} is no date; give it as YYYY-MM-DD") from error
+
+
+async def _verify(built: Built, cards: Sequence[str], seed: int, funnel: Funnel) -> None:
+    """Drop orbits that models answer as intended without C; those with too few verdicts are dropped too, as pending."""
+    texts = {passage.passage_id: passage.text for passage in built.passages}
+    outcomes: dict[str, list[str]] = {}
+    async with AsyncExitStack() as stack:
+        engines = []
+        for card in cards:
+            engine = open_engine(card.strip())
+            stack.push_async_callback(engine.close)
+            await engine.ready()
+            engines.append(engine)
+        judge = LlmVerifier(engines, seed)
+        for instance in built.instances:
+            if not instance.headline_intended:
+                case = rules.Case(instance, texts.get(instance.passage_id or ""))
+                ruled_on = await judge.rule(case)
+                outcomes.setdefault(instance.orbit or instance.instance_id, []).append(ruled_on.outcome)
+        for usage in judge.usage:
+            funnel.prompt_tokens += usage.prompt_tokens
+            funnel.output_tokens += usage.output_tokens
+    ruled: Counter[str] = Counter()
+    kept = set()
+    for orbit, found in outcomes.items():
+        why = next((outcome for outcome in found if outcome != ACCEPTED), "")
+        if why:
+            ruled[why] += 1
+        else:
+            kept.add(orbit)
+    for why, count in ruled.items():
+        funnel.refuse("verifier", why, count)
+    gone = {i.passage_id for i in built.instances if i.orbit not in kept}
+    built.instances = [i for i in built.instances if i.orbit in kept]
+    built.orbits = [o for o in built.orbits if o.key in kept]
+    built.passages = [p for p in built.passages if p.passage_id not in gone]
+    built.short = shortfalls(built.orbits, built.quotas)
+
+
+def write(built: Built, out: Path, seed: int) -> None:
+    """instances.jsonl, passages.jsonl and splits.json."""
+    write_jsonl(out / "instances.jsonl", map(instance_row, built.instances))
+    write_jsonl(out / "passages.jsonl", ({**passage_row(p), "canary": CANARY} for p in built.passages))
+    splits = json.dumps(split(built.instances, seed), ensure_ascii=False, indent=1)
+    (out / "splits.json").write_text(splits + "\n", encoding="utf-8")

@@ -1,0 +1,155 @@
+"""The words of questions, constraints and passages; every category shares them, so that a form says nothing.
+
+A wording is picked by the orbit's key and the seed: siblings share their question to the letter.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+
+from fiqkit.construct.orbits import Alternative, Orbit, Quantity
+from fiqkit.construct.topics import MONEY, PER_SHARE, topics
+
+QUESTIONS = {
+    "en": (
+        "What {was} {companys} {metric}?",
+        "What did {company} report as its {metric}?",
+        "Which figure does {company} give for {metric}?",
+        "What {is} the {metric} of {company}?",
+        "I am looking for {companys} {metric}. Which figure is it?",
+    ),
+    "zh": (
+        "{company}的{metric}是多少？",
+        "请问{company}的{metric}是多少？",
+        "{company}的{metric}为多少？",
+        "{company}披露的{metric}是多少？",
+        "想了解{company}的{metric}，数值是多少？",
+    ),
+}
+CONTEXTS = {
+    "en": (
+        "I mean {constraint}.",
+        "What I need is {constraint}.",
+        "To be exact: {constraint}.",
+        "It is {constraint} that I want.",
+    ),
+    "zh": ("我要的是：{constraint}。", "请按这个来：{constraint}。", "指的是{constraint}。", "需要的是{constraint}。"),
+}
+_HEAD = {
+    "en": "{company}{ticker}{form}, {period}{filed}.\nFigures from the report. Amounts in U.S. dollars, per-share "
+    "figures in dollars a share.\nLine | Amount",
+    "zh": "{company}{ticker}{form}，{period}{filed}。\n主要数据。货币：人民币，金额单位：{unit}。\n项目 | 金额",
+}
+
+
+def draw(orbit: Orbit, seed: int, what: str) -> random.Random:
+    """The draw of one choice of one orbit."""
+    return random.Random(f"{seed} {orbit.key} {what}")
+
+
+def question(orbit: Orbit, seed: int) -> str:
+    """The question that all siblings share."""
+    if orbit.question:
+        return orbit.question
+    language, company = orbit.source.language, orbit.source.company
+    rng = draw(orbit, seed, "question")
+    metric = rng.choice(topics()[orbit.topic].words[language])
+    many = metric.endswith("s")
+    return rng.choice(QUESTIONS[language]).format(
+        company=company,
+        companys=possessive(company),
+        metric=metric,
+        was="were" if many else "was",
+        **{"is": "are" if many else "is"},
+    )
+
+
+def constraint(orbit: Orbit, place: int, seed: int) -> str:
+    """C of the sibling that intends the alternative at `place`."""
+    wording = draw(orbit, seed, f"context {place}").choice(CONTEXTS[orbit.source.language])
+    return wording.format(constraint=orbit.alternatives[place].constraint)
+
+
+def possessive(name: str) -> str:
+    """ "Visa's", "Cisco Systems'", and "Lowe's" as it is."""
+    return name if name.endswith("'s") else name + ("'" if name.endswith("s") else "'s")
+
+
+def head(
+    *,
+    language: str,
+    company: str,
+    ticker: str | None,
+    form: str | None,
+    period: str,
+    filed: str | None,
+    unit: str,
+) -> str:
+    """The first lines of a passage: whose figures, of which filing and period, in which unit."""
+    if language == "zh":
+        date = f"，披露日期{filed}" if filed else ""
+        return _HEAD["zh"].format(
+            company=company,
+            ticker=f"（{ticker}）" if ticker else "",
+            form=form or "",
+            period=period,
+            filed=date,
+            unit=unit,
+        )
+    return _HEAD["en"].format(
+        company=company,
+        ticker=f" ({ticker})" if ticker else "",
+        form=f", Form {form}" if form else "",
+        period=re.sub(r"\d{4}-\d\d-\d\d", lambda day: _spoken(day[0]), period),
+        filed=f", filed {_spoken(filed)}" if filed else "",
+    )
+
+
+def _spoken(iso: str) -> str:
+    from fiqkit.construct.miners.setting import spoken
+
+    return spoken(iso)
+
+
+# --- values ---------------------------------------------------------------------------------------------------------
+
+_CHINESE = {"亿元": 1e8, "万元": 1e4, "元": 1.0}
+
+
+def value(quantity: Quantity, language: str, unit: str = "") -> str:
+    """A quantity as a passage prints it: "$46,751 million", "$(12.5) million", "$1.28", "11.97%", "12.37亿元"."""
+    if quantity.kind == PER_SHARE:
+        amount = f"{abs(quantity.value):,.2f}"
+        amount = f"({amount})" if quantity.value < 0 else amount
+        return f"{amount}元" if language == "zh" else f"${amount}"
+    if quantity.kind != MONEY:
+        return f"{quantity.value:.2f}%"
+    if language == "zh":
+        return f"{quantity.value / _CHINESE[unit]:,.2f}{unit}"
+    return _dollars(quantity.value)
+
+
+def _dollars(amount: float) -> str:
+    size = abs(amount)
+    if size == int(size) and size % 1000 and size < 1e12:  # to the dollar: millions would round it
+        text = f"{size:,.0f}"
+        return f"$({text})" if amount < 0 else f"${text}"
+    millions = f"{size / 1e6:,.3f}".rstrip("0").rstrip(".")
+    return f"$({millions}) million" if amount < 0 else f"${millions} million"
+
+
+def unit_of(amounts: list[float], code: str) -> str:
+    """The Chinese unit of a passage: 亿元 for half of the companies whose amounts keep three digits in it, else 万元.
+
+    Large companies would otherwise be told from small ones by the unit.
+    """
+    smallest = min((abs(amount) for amount in amounts), default=0)
+    if smallest >= 1e8 and int(code) % 2:
+        return "亿元"
+    return "万元" if smallest >= 1e5 else "元"
+
+
+def alternative_text(alternative: Alternative, language: str, unit: str) -> str:
+    """The value of a reading, as written in passage and instance."""
+    return value(alternative.row.quantity, language, unit)

@@ -1,0 +1,222 @@
+"""What each miner gathers from reports, and what its guards turn away."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fiqkit.construct.holdings import Figure, companies, fact_name, short_name
+from fiqkit.construct.miners import mine
+from fiqkit.construct.miners.entity import member_name
+from fiqkit.construct.miners.vintage import revision
+from fiqkit.construct.orbits import Orbit
+from fiqkit.filings.ingest import ingest
+from fiqkit.filings.store import FactStore
+
+YEAR, QUARTER, HALF = ("2023-01-01", "2023-12-31"), ("2023-04-01", "2023-06-30"), ("2023-01-01", "2023-06-30")
+Row = dict[str, object]
+
+
+def fact(concept: str, value: float, span: tuple[str | None, str] = YEAR, **more: object) -> Row:
+    """A line of a dump of facts."""
+    return {
+        "cik": "1",
+        "name": "ACME CORP",
+        "form": "10-K",
+        "accession": "0000000001-24-000001",
+        "filed": "2024-02-01",
+        "c": f"us-gaap:{concept}",
+        "v": value,
+        "u": "USD",
+        "dec": "-6",
+        "start": span[0],
+        "end": span[1],
+        "dims": {},
+    } | more
+
+
+def mined(tmp_path: Path, rows: list[Row]) -> dict[str, Orbit]:
+    """Miner and topic → the orbit that is mined from some facts."""
+    path = tmp_path / "facts.jsonl"
+    path.write_text("\n".join(json.dumps(row, ensure_ascii=False) for row in rows), encoding="utf-8")
+    summary = ingest([path], tmp_path / "facts.db")
+    assert not summary.faults
+    store = FactStore(tmp_path / "facts.db")
+    found = {f"{o.miner} {o.topic}": o for company in companies(store) for o in mine(company)}
+    store.close()
+    return found
+
+
+def values_of(orbit: Orbit) -> list[float]:
+    return [a.value for a in orbit.alternatives]
+
+
+def test_the_parents_share_leads_and_the_group_is_the_other_reading(tmp_path: Path) -> None:
+    orbit = mined(tmp_path, [fact("ProfitLoss", 110e6), fact("NetIncomeLoss", 100e6)])["entity_scope/minority profit"]
+    assert values_of(orbit) == [100e6, 110e6]
+    fields = orbit.alternatives[0].interpretation.differs_from(orbit.alternatives[1].interpretation)
+    assert fields == ("entity",)
+    assert orbit.source.company == "Acme"
+
+
+def test_values_within_the_tolerance_and_losses_beside_profits_make_no_orbit(tmp_path: Path) -> None:
+    assert not mined(tmp_path, [fact("ProfitLoss", 102e6), fact("NetIncomeLoss", 100e6)])
+
+
+def test_a_loss_beside_a_profit_makes_no_orbit(tmp_path: Path) -> None:
+    assert not mined(tmp_path, [fact("ProfitLoss", 5e6), fact("NetIncomeLoss", -5e6)])
+
+
+def test_segments_stand_beside_the_total_and_eliminations_do_not(tmp_path: Path) -> None:
+    axis = "us-gaap:StatementBusinessSegmentsAxis"
+    rows = [fact("Revenues", 100e6)]
+    for member, value in (("acme:WidgetsMember", 60e6), ("acme:GadgetsMember", 45e6)):
+        rows.append(fact("Revenues", value, dims={axis: member}))
+    rows += [fact("Revenues", 50e6, dims={axis: f"us-gaap:{m}"}) for m in ("CorporateMember", "IntersegmentMember")]
+    rows.append(fact("Revenues", 4e6, dims={axis: "acme:TinyMember"}))
+    orbit = mined(tmp_path, rows)["entity_scope/segment revenue"]
+    assert values_of(orbit) == [100e6, 60e6, 45e6]
+    assert orbit.alternatives[1].interpretation.entity == "Widgets segment"
+
+
+@pytest.mark.parametrize(
+    ("member", "name"),
+    [
+        ("rtx:CollinsAerospaceMember", "Collins Aerospace"),
+        ("country:US", "United States"),
+        ("us-gaap:OperatingSegmentsMember", None),
+        ("us-gaap:CorporateNonSegmentMember", None),
+        ("us-gaap:NonUsMember", None),
+    ],
+)
+def test_a_part_is_named_as_people_name_it(member: str, name: str | None) -> None:
+    assert member_name(member) == name
+
+
+def quarterly(**more: object) -> Row:
+    return {"form": "10-Q", "accession": "0000000001-23-000009", "filed": "2023-08-01"} | more
+
+
+def test_a_quarter_stands_beside_the_year_to_date_and_the_year_that_holds_it(tmp_path: Path) -> None:
+    rows = [
+        fact("Revenues", 30e6, QUARTER, **quarterly()),
+        fact("Revenues", 55e6, HALF, **quarterly()),
+        fact("Revenues", 120e6, YEAR),
+    ]
+    orbit = mined(tmp_path, rows)["temporal_scope/quarter or to date revenue"]
+    assert values_of(orbit) == [30e6, 55e6, 120e6]
+
+
+def test_trailing_twelve_months_are_computed_from_three_reported_figures(tmp_path: Path) -> None:
+    before = ("2022-01-01", "2022-12-31")
+    rows = [
+        fact("Revenues", 30e6, QUARTER, **quarterly()),
+        fact("Revenues", 55e6, HALF, **quarterly()),
+        fact("Revenues", 40e6, ("2022-01-01", "2022-06-30"), **quarterly()),
+        fact("Revenues", 90e6, before, accession="0000000001-23-000001", filed="2023-02-01"),
+    ]
+    orbit = mined(tmp_path, rows)["temporal_scope/quarter or to date revenue"]
+    assert values_of(orbit) == [30e6, 55e6, 90e6 + 55e6 - 40e6]
+    assert orbit.alternatives[2].row.quantity.proof.operation == "trailing"
+
+
+def test_a_report_that_contradicts_itself_gives_no_reading(tmp_path: Path) -> None:
+    rows = [fact("ProfitLoss", 110e6), fact("NetIncomeLoss", 100e6), fact("NetIncomeLoss", 90e6, dec="-5")]
+    assert not mined(tmp_path, rows)
+
+
+def test_gross_and_net_and_what_was_paid(tmp_path: Path) -> None:
+    at = (None, "2023-12-31")
+    rows = [
+        fact("PropertyPlantAndEquipmentNet", 40e6, at),
+        fact("PropertyPlantAndEquipmentGross", 90e6, at),
+        fact("IncomeTaxExpenseBenefit", 9e6),
+        fact("IncomeTaxesPaidNet", 7e6),
+    ]
+    found = mined(tmp_path, rows)
+    assert values_of(found["recognition_policy/property property"]) == [40e6, 90e6]
+    assert values_of(found["recognition_policy/paid income taxes"]) == [9e6, 7e6]
+    assert found["recognition_policy/property property"].alternatives[1].interpretation.period == "as of 2023-12-31"
+
+
+def versions(*stated: float) -> list[tuple[int, Figure]]:
+    return [(place, Figure(f"fact {place}", value, "USD")) for place, value in enumerate(stated)]
+
+
+@pytest.mark.parametrize(
+    ("stated", "kept"),
+    [
+        ((100e6, 110e6), (100e6, 110e6)),
+        ((100e6, 100.1e6, 110e6), (100e6, 110e6)),  # a rounding of the first is the first
+        ((100e6, 101e6), None),  # within the tolerance
+        ((100e6, -100e6), None),  # a sign
+        ((100e6, 100e9), None),  # a scale
+        ((100e6, 110e6, 100e6), None),  # reverts
+        ((100e6, 110e6, 130e6), None),  # two changes: which of them is meant
+        ((100e6, 190e6), None),  # beyond any restatement
+    ],
+)
+def test_what_counts_as_a_revision(stated: tuple[float, ...], kept: tuple[float, float] | None) -> None:
+    found = revision(versions(*stated))
+    assert (found and (found[0][1].value, found[1][1].value)) == kept
+
+
+def later(concept: str, value: float, **more: object) -> Row:
+    return fact(concept, value, accession="0000000001-25-000001", filed="2025-02-01", **more)
+
+
+def test_a_revised_figure_leads_and_names_both_filings(tmp_path: Path) -> None:
+    orbit = mined(tmp_path, [fact("Revenues", 100e6), later("Revenues", 90e6)])["filing_vintage/revised revenue"]
+    assert values_of(orbit) == [90e6, 100e6]
+    assert "February 1, 2024" in orbit.alternatives[1].row.caption
+
+
+def test_a_tag_that_changed_its_meaning_is_no_revision(tmp_path: Path) -> None:
+    """What the later filing calls net income is what the first called net income with the minority's share."""
+    rows = [fact("NetIncomeLoss", 100e6), fact("ProfitLoss", 110e6), later("NetIncomeLoss", 110e6)]
+    assert not [key for key in mined(tmp_path, rows) if key.startswith("filing_vintage")]
+
+
+def test_another_company_under_the_same_number_is_no_revision(tmp_path: Path) -> None:
+    """After a reverse merger the register's number has the other company's figures."""
+    rows = [fact("Revenues", 100e6), later("Revenues", 130e6, name="BIGGER CO")]
+    assert not [key for key in mined(tmp_path, rows) if key.startswith("filing_vintage")]
+
+
+def test_chinese_profit_by_owner_and_by_what_recurs(tmp_path: Path) -> None:
+    row = {"code": "000538", "company": "云南白药", "year": 2020, "归母_source": "reported"}
+    profit = {"净利润": 5.5e9, "归母净利润": 5.0e9, "少数股东损益": 0.5e9, "营业总收入": 30e9, "营业收入": 30e9}
+    half = {"code": "2002", "company": "中亚股份", "notice_date": "2018-08-01", "总营收": 4e8, "利润总额": 1.2e8}
+    half |= {"所得税费用": 2e7, "归母净利润": 1e8, "扣非净利润": 7e7, "净利润_推算": 1e8, "少数股东损益_推算": 0.0}
+    found = mined(tmp_path, [row | profit, half])
+    assert values_of(found["entity_scope/minority profit"]) == [5.0e9, 5.5e9]
+    orbit = found["metric_definition/adjusted profit"]
+    assert values_of(orbit) == [1e8, 7e7]
+    assert orbit.source.code == "002002"
+
+
+def test_a_derived_parents_share_is_no_fact(tmp_path: Path) -> None:
+    row = {"code": "600299", "company": "安迪苏", "year": 2019, "归母_source": "derived=净利润-少数股东损益"}
+    profit = {"净利润": 1.2e9, "归母净利润": 0.9e9, "少数股东损益": 0.3e9, "营业总收入": 11e9, "营业收入": 11e9}
+    assert not [key for key in mined(tmp_path, [row | profit]) if key.startswith("entity_scope")]
+
+
+def test_a_fact_is_named_by_what_it_is() -> None:
+    name = fact_name("1", "us-gaap:Revenues", "USD", "{}", None, "2023-12-31", "10-K/A", None, None)
+    assert name == "1 us-gaap:Revenues USD {} - 2023-12-31 10-K/A - -"
+
+
+@pytest.mark.parametrize(
+    ("registered", "spoken"),
+    [
+        ("APPLE INC", "Apple"),
+        ("AIR PRODUCTS & CHEMICALS INC /DE/", "Air Products & Chemicals"),
+        ("Meta Platforms, Inc.", "Meta Platforms"),
+        ("JOHNSON CONTROLS INTERNATIONAL PLC", "Johnson Controls International"),
+        ("3M CO", "3M"),
+    ],
+)
+def test_a_company_is_called_as_people_call_it(registered: str, spoken: str) -> None:
+    assert short_name(registered) == spoken
