@@ -165,8 +165,12 @@ class Environment:
         self._odd = dict.fromkeys(flag for flag in episode.flags if flag != "repaired")
         self._fork = {"parent": parent, "fork_turn": turn}
 
-    async def step(self, reply: Completion) -> None:
-        """Take one completion of the agent: execute, refuse or mend its action, and write the observation."""
+    async def step(self, reply: Completion) -> str:
+        """Take one completion of the agent: execute, refuse or mend its action.
+
+        Returns:
+            The observation, which is what the agent is told next; empty once the episode has ended.
+        """
         self._odd |= dict.fromkeys(reply.flags)
         reasoning, text, cut = split(reply.text)
         cut = cut or reply.finish == "length"
@@ -197,6 +201,7 @@ class Environment:
                 output_ids=tuple(reply.output_ids),
             )
         )
+        return "" if self.done else self.turns[-1].observation
 
     def fail(self, error: EngineError) -> None:
         """End the episode because an engine failed or the context is full. Nothing was cut, nothing is graded.

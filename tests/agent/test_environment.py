@@ -95,10 +95,12 @@ def test_only_answers_are_offered_on_the_last_turn(make_instance: Make) -> None:
     async def first_turn() -> None:
         await environment.begin()
         assert environment.allowed == ("search", "interact", "answer")
-        await environment.step(Completion(act("search")))
+        assert "first passage" in await environment.step(Completion(act("search")))
+        assert environment.allowed == ("answer",)
+        assert await environment.step(Completion(act("search"))) == ""
+        assert environment.done
 
     asyncio.run(first_turn())
-    assert environment.allowed == ("answer",)
 
 
 def test_forced_interact_ends_an_early_answer_as_wrong_and_leaves_room_for_its_questions(make_instance: Make) -> None:
