@@ -36,7 +36,7 @@ clean:
 $(INSTALLED): setup.cfg constraints.txt
 	@test -n "$(PYTHON)" || { echo "fiqkit needs Python 3.11, 3.12 or 3.13: make PYTHON=/path/to/python3" >&2; exit 2; }
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,local,embed,probe]"
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,local,embed,probe,train]"
 	@touch $@
 
 .venv-vllm/.installed: constraints-vllm.txt

@@ -33,6 +33,7 @@ COMMANDS = {
     "models": ("models", "List the model cards and whether each can run here."),
     "bundle": ("bundle", "Fill a folder that installs the kit on a machine without a network."),
     "doctor": ("doctor", "Examine this machine; say what is missing and what brings it."),
+    "train": ("train", "Teach a model to clarify: demonstrations, SFT, KTO, GRPO."),
     "probe": ("probe", "Find where ambiguity lives in a model's hidden states."),
     "probe-compare": ("probe_compare", "Two probe results side by side."),
 }

@@ -33,7 +33,7 @@ VARIABLES = {
     "VLLM_NO_USAGE_STATS": "1",
     "VLLM_DO_NOT_TRACK": "1",
     "RAY_USAGE_STATS_ENABLED": "0",
-    "WANDB_MODE": "offline",
+    "WANDB_MODE": "disabled",
 }
 
 _CONNECTING = ("socket.connect", "socket.sendto", "socket.sendmsg")

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Protocol
 
 from fiqkit.agent.dialogue import Dialogue
 from fiqkit.agent.environment import Environment
 from fiqkit.agent.structure import TemplateQuestions
 from fiqkit.errors import UserError
+from fiqkit.models.cards.weights import fingerprint
 from fiqkit.models.engine import Completion, ContextOverflow, Engine, EngineError, Request, Sampling
 from fiqkit.records import Episode
 
@@ -52,6 +54,7 @@ class EngineAgent:
 
     Attributes:
         thinking: as in `Request`; a thinking model is held to a schema only behind its thought.
+        adapter: path of the LoRA adapter that it acts with.
     """
 
     name: str
@@ -59,6 +62,7 @@ class EngineAgent:
     sampling: Sampling = Sampling()
     thinking: bool | None = None
     seed: int = 0
+    adapter: str | None = None
 
     @property
     def constrained(self) -> bool:
@@ -97,6 +101,7 @@ class _EnginePolicy:
             sampling=Sampling(drawn.max_tokens, drawn.temperature, drawn.top_p, self._seed(dialogue.turn), drawn.stop),
             schema=dialogue.schema if agent.constrained else None,
             thinking=agent.thinking,
+            adapter=agent.adapter,
         )
         completion = await agent.engine.complete(request)
         before, self.read = self.read, completion.prompt_tokens

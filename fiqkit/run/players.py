@@ -167,7 +167,7 @@ class Cast:
         sampling = Sampling(max_tokens=self.lineup.max_tokens, temperature=self.lineup.temperature)
         thinking: list[bool | None] = [on == "on" for on in self.lineup.thinking] or [None]
         return [
-            EngineAgent(called, engine, sampling, on, self.seed)
+            EngineAgent(called, engine, sampling, on, self.seed, card.adapter or None)
             for called, on in zip(self._names_of(name), thinking, strict=True)
         ]
 

@@ -36,6 +36,7 @@ class Card:
         thinking: the modes that it can be asked for: () it does not reason, ("on", "off") either, ("on",) always.
         price_in, price_out: US dollars per million prompt and output tokens; 0 for one's own machine.
         layers, kv_heads, head_dim: geometry of the key-value cache (layers that keep one), for the memory plan.
+        adapter: path of a LoRA adapter that an agent of this card acts with; in a file of cards relative to that file.
         measures: False for a model that shows that the chain works and whose numbers mean nothing.
         settings: defaults for the engine's `open_engine`.
         source: the file that the card came from.
@@ -55,6 +56,7 @@ class Card:
     layers: int = 0
     kv_heads: int = 0
     head_dim: int = 0
+    adapter: str = ""
     measures: bool = True
     license: str = ""
     note: str = ""
@@ -115,6 +117,8 @@ def _card(name: str, table: Any, path: Path) -> Card:
     values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
     if not values["weights"].startswith(_SCHEMES):
         values["weights"] = str(path.parent / Path(values["weights"]).expanduser())
+    if values.get("adapter"):
+        values["adapter"] = str(path.parent / Path(values["adapter"]).expanduser())
     return Card(name=name, source=str(path), **values)
 
 

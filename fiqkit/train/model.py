@@ -1,0 +1,197 @@
+"""The model that is trained: loaded as its recipe says, with an adapter new or taken up again, and described."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from fiqkit import __version__
+from fiqkit.errors import UserError, need
+from fiqkit.models.cards.cards import find_card
+from fiqkit.models.cards.weights import fingerprint, to_transformers, write_atomically
+from fiqkit.models.template import ChatTemplate
+from fiqkit.train.recipe import Recipe
+
+RECORD = "fiqkit.json"  # beside an adapter: how it was made
+_TEMPLATES = Path(__file__).parent / "templates"
+_PACKAGES = ("torch", "transformers", "trl", "peft", "accelerate", "bitsandbytes", "datasets")
+
+
+@dataclass(frozen=True, slots=True)
+class Trainee:
+    """A model ready to be trained or to act.
+
+    Attributes:
+        model: a `PeftModel` whose adapter is trainable.
+        template: the chat template that it is trained with and will be served with.
+        sha256: of the base's weights.
+        share_4bit: share of its parameters that are held in 4 bits.
+    """
+
+    model: Any
+    tokenizer: Any
+    template: ChatTemplate
+    sha256: str
+    share_4bit: float
+
+    def encode(self, text: str) -> list[int]:
+        """Token ids of a text in which the template has written the special tokens."""
+        ids: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
+        return ids
+
+
+def need_training() -> None:
+    """Say in one line which extra is missing.
+
+    Raises:
+        MissingExtra: a package of the extra `train` is not installed.
+    """
+    need("fiqkit train", "train", "torch", "transformers", "trl", "peft", "accelerate", "datasets")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a kernel that bitsandbytes would fetch, and a flag that peft still reads
+        import_module("peft")
+
+
+def load(recipe: Recipe, adapter: Path | None = None) -> Trainee:
+    """Load the base of a recipe, with a new adapter or with `adapter` to train on.
+
+    Raises:
+        MissingExtra: a package of the extra `train` is not installed.
+        UserError: no weights, no GPU where the recipe needs one, too little of the model in 4 bits, or an adapter that
+            was made for another base.
+    """
+    need_training()
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer, BitsAndBytesConfig
+    from transformers.utils import logging
+
+    if recipe.gpu and not torch.cuda.is_available():
+        raise UserError(f"recipe {recipe.name} needs a GPU, and there is none here; smollm2-cpu trains without")
+    folder = to_transformers(find_card(recipe.model))
+    sha256 = fingerprint(folder)
+    if adapter is not None:
+        check_base(adapter, recipe, sha256)
+    logging.disable_progress_bar()
+    on_gpu = torch.cuda.is_available()
+    dtype = torch.bfloat16 if on_gpu else torch.float32
+    quantised = BitsAndBytesConfig(
+        load_in_4bit=True,
+        bnb_4bit_quant_type="nf4",
+        bnb_4bit_use_double_quant=True,
+        bnb_4bit_compute_dtype=dtype,
+    )
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        base = AutoModelForCausalLM.from_pretrained(
+            folder,
+            dtype=dtype,
+            quantization_config=quantised if recipe.quantisation == "nf4" else None,
+            device_map={"": 0} if on_gpu else None,
+            local_files_only=True,
+        )
+    except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
+        raise UserError(f"{recipe.model}: transformers cannot load {folder}: {str(error).splitlines()[0]}") from None
+    share = share_4bit(base)
+    if recipe.quantisation == "nf4" and share < recipe.least_4bit:
+        raise UserError(
+            f"{recipe.model}: only {share:.0%} of its parameters are 4-bit, the recipe wants {recipe.least_4bit:.0%}; "
+            "fused experts stay in bf16: set quantisation=none, or lower least_4bit knowingly"
+        )
+    if recipe.template:
+        tokenizer.chat_template = (_TEMPLATES / f"{recipe.template}.jinja").read_text("utf-8")
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    template = ChatTemplate.of_tokenizer(recipe.model, tokenizer)
+    return Trainee(_adapted(base, recipe, adapter), tokenizer, template, sha256, share)
+
+
+def _adapted(base: Any, recipe: Recipe, adapter: Path | None) -> Any:
+    from peft import LoraConfig, PeftModel, get_peft_model, prepare_model_for_kbit_training
+
+    if recipe.quantisation == "nf4":
+        base = prepare_model_for_kbit_training(base)
+    if adapter is not None:
+        return PeftModel.from_pretrained(base, str(adapter), is_trainable=True)
+    lora = recipe.lora
+    targets: Any = "all-linear" if lora.targets == ("all-linear",) else list(lora.targets)
+    return get_peft_model(
+        base,
+        LoraConfig(
+            r=lora.r,
+            lora_alpha=lora.alpha,
+            lora_dropout=lora.dropout,
+            target_modules=targets,
+            target_parameters=list(lora.parameters) or None,
+            task_type="CAUSAL_LM",
+        ),
+    )
+
+
+def share_4bit(model: Any) -> float:
+    """Share of a model's parameters that are held in 4 bits; two of them are packed in a byte."""
+    packed = plain = 0
+    for parameter in model.parameters():
+        if type(parameter).__name__ == "Params4bit":
+            packed += 2 * parameter.numel() * parameter.element_size()
+        else:
+            plain += parameter.numel()
+    return packed / (packed + plain) if packed else 0.0
+
+
+# --- the record beside an adapter -----------------------------------------------------------------------------------
+
+
+def write_record(out: Path, recipe: Recipe, stage: str, trainee: Trainee, **more: Any) -> None:
+    """Write how an adapter was made: the recipe, the base's hash, versions, and hashes of what it learned from."""
+    record = {
+        "stage": stage,
+        "recipe": recipe.describe(),
+        "base": {"model": recipe.model, "sha256": trainee.sha256, "share_4bit": round(trainee.share_4bit, 4)},
+        "template": {"source": trainee.template.source, "sha256": trainee.template.sha256},
+        "versions": {"fiqkit": __version__} | {name: version(name) for name in _PACKAGES},
+        **more,
+    }
+    write_atomically(out / RECORD, json.dumps(record, ensure_ascii=False, indent=1))
+
+
+def read_record(adapter: Path) -> Mapping[str, Any]:
+    """The record beside an adapter, empty where it was made elsewhere.
+
+    Raises:
+        UserError: no adapter there, or a damaged record.
+    """
+    if not (adapter / "adapter_config.json").is_file():
+        raise UserError(f"no adapter at {adapter}; expected a folder with adapter_config.json")
+    path = adapter / RECORD
+    try:
+        record: Mapping[str, Any] = json.loads(path.read_text("utf-8")) if path.is_file() else {}
+    except ValueError as error:
+        raise UserError(f"{path}: damaged ({error})") from None
+    return record
+
+
+def check_base(adapter: Path, recipe: Recipe, sha256: str) -> None:
+    """Refuse an adapter that was trained on other weights.
+
+    Raises:
+        UserError: names both.
+    """
+    base = read_record(adapter).get("base")
+    if base is not None and base["sha256"] != sha256:
+        raise UserError(
+            f"{adapter}: was trained on {base['model']} ({base['sha256'][:8]}), and {recipe.model} is {sha256[:8]}; "
+            "use the recipe that it was made with"
+        )
+
+
+def file_sha256(path: Path) -> str:
+    """sha256 of a file of training data, for the record."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,0 +1,66 @@
+"""Which items train, which choose between checkpoints, and which are read once at the end; companies stay whole.
+
+{"train": ["meta-1", …], "validation": […], "test": […]}
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from fiqkit.errors import UserError
+from fiqkit.records import Instance
+
+NAMES = ("train", "validation", "test")
+_SHARES = (0.6, 0.1)  # of the companies, for train and validation; the rest is test
+
+
+def read(path: Path, instances: Sequence[Instance]) -> dict[str, list[Instance]]:
+    """The splits of a file, as instances.
+
+    Raises:
+        UserError: not a file of splits, an unknown id, or a company that stands in two of them.
+    """
+    try:
+        table = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: not a file of splits ({error})") from None
+    if not isinstance(table, Mapping) or not all(isinstance(table.get(name), list) for name in NAMES):
+        raise UserError(f"{path}: not a file of splits; an object with lists of ids is needed: {', '.join(NAMES)}")
+    by_id = {instance.instance_id: instance for instance in instances}
+    unknown = next((key for name in NAMES for key in table[name] if key not in by_id), None)
+    if unknown is not None:
+        raise UserError(f"{path}: {unknown!r} is not among the instances; name the file that the splits belong to")
+    found = {name: [by_id[key] for key in table[name]] for name in NAMES}
+    check(found, str(path))
+    return found
+
+
+def check(splits: Mapping[str, Sequence[Instance]], where: str) -> None:
+    """Refuse splits that share a company: what was learned of it would pass for skill.
+
+    Raises:
+        UserError: names the company and the two splits.
+    """
+    seen: dict[str, str] = {}
+    for name in NAMES:
+        for instance in splits[name]:
+            first = seen.setdefault(instance.cluster, name)
+            if first != name:
+                raise UserError(
+                    f"{where}: {instance.cluster} stands in {first} and in {name}; companies must stay whole"
+                )
+
+
+def by_company(instances: Sequence[Instance]) -> dict[str, list[Instance]]:
+    """Splits for a set that has none: companies in an order drawn from their names, the same on every machine."""
+    companies = sorted({i.cluster for i in instances}, key=lambda name: hashlib.sha256(name.encode()).hexdigest())
+    if len(companies) < len(NAMES):
+        raise UserError(f"{len(companies)} companies cannot be split into {', '.join(NAMES)}; give more instances")
+    first = max(1, round(len(companies) * _SHARES[0]))
+    second = first + max(1, round(len(companies) * _SHARES[1]))
+    second = min(second, len(companies) - 1)
+    parts = dict(zip(NAMES, (companies[:first], companies[first:second], companies[second:]), strict=True))
+    return {name: [i for i in instances if i.cluster in set(part)] for name, part in parts.items()}
