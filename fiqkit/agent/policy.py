@@ -84,6 +84,7 @@ class EngineAgent:
             "top_p": self.sampling.top_p,
             "thinking": self.thinking,
             "constrained": self.constrained,
+            **({"adapter": fingerprint(Path(self.adapter))} if self.adapter else {}),
         }
 
 
