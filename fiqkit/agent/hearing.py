@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 from dataclasses import replace
+from math import isclose
 
 from fiqkit import values
 from fiqkit.models.engine import EngineError
@@ -29,8 +31,22 @@ async def hear(simulator: Simulator, question: str, view: UserView, instance: In
     raise EngineError(f"simulator {simulator.name}: two replies to {question!r:.200} named a gold value")
 
 
+_SPREAD = re.compile(r"(?<=[\d.])[ _](?=[\d.])")  # "4 6 . 7 5", "46_750"
+
+
 def _names_a_gold(reply: str, instance: Instance) -> bool:
-    return any(values.mentions(reply, gold) for gold in (instance.answer, instance.default_answer))
+    """Whether a reply holds a gold in any notation: digits spread out and a rate in points are notations too."""
+    spellings = {reply, _SPREAD.sub("", reply)}
+    golds = (instance.answer, instance.default_answer)
+    return any(values.mentions(text, gold) or _in_points(text, gold) for text in spellings for gold in golds)
+
+
+def _in_points(text: str, gold: str) -> bool:
+    rate = next((value for value in values.find(gold) if value.kind == "percent"), None)
+    if rate is None:
+        return False
+    found = (value.number for value in values.find(text) if value.kind == "points")
+    return any(isclose(abs(number), abs(rate.number), rel_tol=0.01) for number in found)
 
 
 def traced(error: Exception) -> str:

@@ -114,8 +114,28 @@ def asked(instance: Instance, user: Simulator, name: str = "interact", sample: i
     return episode, "\n".join(message["content"] for message in environment.messages)
 
 
-NOTATIONS = ("$46.75B", "about 46.8 billion", "46,750 (in millions)", "US$(46.75) bn", "467.5亿美元", "-46,750,000,000")
+NOTATIONS = (
+    "4 6 . 7 5 billion",
+    "46_750 million",
+    "forty-six point seven five billion",
+    "$46.75B",
+    "about 46.8 billion",
+    "46,750 (in millions)",
+    "US$(46.75) bn",
+    "467.5亿美元",
+    "-46,750,000,000",
+)
 DEFAULTS = ("62.87 billion", "62,871 million dollars", "628.7亿")
+
+
+@pytest.mark.parametrize(
+    "value", ["4.5%", "450 bps", "4.5 percentage points", "450 basis points", "0.045", "百分之四点五"]
+)
+def test_a_rate_is_given_away_in_points_and_fractions_too(make_instance: Make, value: str) -> None:
+    instance = make_instance(answer="4.5%", default_answer="6.1%")
+    episode, seen = asked(instance, Says(f"I mean the one of {value}, of fiscal 2023."))
+    assert episode.ending == Ending.ENGINE_ERROR
+    assert value not in seen
 
 
 @pytest.mark.parametrize("value", NOTATIONS + DEFAULTS)
