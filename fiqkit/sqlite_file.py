@@ -96,7 +96,7 @@ def close(db: Database) -> None:
 
 @contextmanager
 def transaction(db: Database, what: str) -> Iterator[None]:
-    """BEGIN IMMEDIATE … COMMIT, or ROLLBACK when the block raises.
+    """BEGIN IMMEDIATE … COMMIT, or ROLLBACK when the block raises. `what` begins the message of an error.
 
     Raises:
         UserError: the disk is full, or the file cannot be written; what it held is whole.
@@ -112,8 +112,14 @@ def transaction(db: Database, what: str) -> Iterator[None]:
             raise
     except sqlite3.OperationalError as error:
         raise UserError(
-            f"the {what} cannot be written ({error}); what it held is whole, give the command again once mended"
+            f"{what} cannot be written ({error}); what it held is whole, give the command again once mended"
         ) from error
+
+
+def execute_all(db: Database, script: str) -> None:
+    """Every statement of a script, each ending a line, in the transaction that is open (`executescript` ends it)."""
+    for statement in filter(str.strip, script.split(";\n")):
+        db.conn.execute(statement)
 
 
 # --- reading --------------------------------------------------------------------------------------------------------
@@ -191,7 +197,7 @@ def _write_ahead(db: Database) -> None:
 def _migrate(db: Database, path: Path, kind: Kind) -> None:
     if _version(db, kind) == kind.version:
         return
-    with transaction(db, kind.what):
+    with transaction(db, f"{path}: the {kind.what}"):
         version = _version(db, kind)  # another process may have migrated it meanwhile
         if version < kind.version:
             if version:

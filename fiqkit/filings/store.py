@@ -9,19 +9,17 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import astuple, fields
 from pathlib import Path
 from typing import Any
 
-from sqlite_utils import Database
+from sqlite_utils import Database, Migrations
 
-from fiqkit.errors import UserError
+from fiqkit import sqlite_file
 from fiqkit.filings.fact import Reading
 from fiqkit.filings.kinds import Part
 from fiqkit.records import Passage
-
-_VERSION = 2  # of what is below; a store of version 1 is brought up by `_VIEW`, any other is refused
 
 _SCHEMA = """
 CREATE TABLE files (
@@ -148,6 +146,29 @@ CREATE INDEX IF NOT EXISTS passages_by_file ON passages(file);
 CREATE INDEX IF NOT EXISTS fiscal_periods_by_entity ON fiscal_periods(entity, kind, end);
 """
 
+migrations = Migrations("fiqkit facts")
+
+
+@migrations(name="1")
+def _create(db: Database) -> None:
+    if "facts" not in db.table_names():  # a store of version 1 was made before migrations were written down
+        sqlite_file.execute_all(db, _SCHEMA)
+
+
+@migrations(name="2")
+def _order_versions(db: Database) -> None:
+    sqlite_file.execute_all(db, f"DROP VIEW IF EXISTS versions;\n{_VIEW}")
+
+
+FACT_STORE = sqlite_file.Kind(
+    what="fact store",
+    table="facts",
+    version=2,
+    migrations=migrations,
+    missing="make one with `fiqkit ingest PATH… --out {path}`",
+    mend="name another file",
+)
+
 _FACT = "INSERT INTO facts VALUES (" + ",".join("?" * 15) + ")"
 _TEXT = "INSERT INTO text_facts VALUES (" + ",".join("?" * 12) + ")"
 _PASSAGE = "INSERT INTO passages VALUES (" + ",".join("?" * 11) + ")"
@@ -162,53 +183,31 @@ _LABEL = "INSERT OR IGNORE INTO labels VALUES (?,?)"
 class FactStore:
     """An open fact store. One writer at a time; any number of readers beside it (WAL)."""
 
-    def __init__(self, path: Path, *, create: bool = False) -> None:
-        """Open the store at `path`.
+    def __init__(self, path: Path, *, write: bool = False, create: bool = False) -> None:
+        """Open the store at `path`, to read it unless `write` or `create` is given.
+
+        A reader changes no byte of any file; a writer migrates an older store, after a copy was put beside it.
 
         Raises:
-            UserError: no store there and `create` is false, not a store of this version, or not writable.
+            UserError: no store there and `create` is false, not a fact store, one of a later version, or not writable.
         """
         self.path = path
-        if not create and not path.exists():
-            raise UserError(f"{path}: no fact store there; make one with `fiqkit ingest PATH… --out {path}`")
-        try:
-            self.db = Database(sqlite3.connect(path, isolation_level=None))
-            self.conn: sqlite3.Connection = self.db.conn
-            for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "busy_timeout=10000", "cache_size=-65536"):
-                self.conn.execute(f"PRAGMA {pragma}")
-            self._check_version(create)
-        except sqlite3.Error as error:
-            raise UserError(f"{path}: cannot be used as a fact store ({error}); name another file") from error
-
-    def _check_version(self, create: bool) -> None:
-        version = self.conn.execute("PRAGMA user_version").fetchone()[0]
-        if version == 0 and create and not self.db.table_names():
-            self.conn.executescript(f"BEGIN;{_SCHEMA}{_VIEW}PRAGMA user_version={_VERSION};COMMIT;")
-        elif version == 1 and "facts" in self.db.table_names():
-            self.conn.executescript(f"BEGIN;DROP VIEW versions;{_VIEW}PRAGMA user_version={_VERSION};COMMIT;")
-        elif version != _VERSION or "facts" not in self.db.table_names():
-            raise UserError(f"{self.path}: not a fact store of this version of fiqkit; name another file")
+        if write or create:
+            self.db = sqlite_file.open_to_write(path, FACT_STORE, create=create)
+            self.db.conn.execute("PRAGMA cache_size=-65536")
+        else:
+            self.db, version = sqlite_file.open_to_read(path, FACT_STORE)
+            if version < 2:
+                sqlite_file.execute_all(self.db, _VIEW.replace("CREATE VIEW", "CREATE TEMP VIEW"))
+        self.conn: sqlite3.Connection = self.db.conn
 
     def close(self) -> None:
         """Close the file. Safe to call twice."""
-        self.conn.close()
+        sqlite_file.close(self.db)
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """BEGIN … COMMIT, or ROLLBACK when the block raises; a full disk becomes a `UserError`."""
-        try:
-            self.conn.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self.conn.execute("COMMIT")
-            except BaseException:
-                if self.conn.in_transaction:
-                    self.conn.execute("ROLLBACK")
-                raise
-        except sqlite3.OperationalError as error:
-            raise UserError(
-                f"{self.path}: cannot be written ({error}); what it holds is whole, give the command again once mended"
-            ) from error
+    def transaction(self) -> AbstractContextManager[None]:
+        """Everything that is written within, or nothing of it; a full disk becomes a `UserError`."""
+        return sqlite_file.transaction(self.db, str(self.path))
 
     # --- the journal ------------------------------------------------------------------------------------------------
 

@@ -167,7 +167,9 @@ async def evaluate(settings: Settings, watch: Watch = NOBODY) -> Result:
         agents = [agent for agent in agents if agent.name not in cast.left_out]
         run = _begin(store, settings, instances, described)
         before = store.resolve(run)["manifest"].get("usage", [])
-        store.add_to_manifest(run, probed | {"agents": described["agents"], "left_out": cast.left_out})
+        store.add_to_manifest(
+            run, probed | {"agents": described["agents"], "left_out": cast.left_out, "cards": cast.cards_in_full()}
+        )
         left = jobs_left(agents, modes, instances, store.done(run), settings.samples)
         to_play = sum(map(len, left))
         all_jobs = len(agents) * len(modes) * len(instances) * settings.samples

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -100,6 +100,10 @@ class Cast:
                     has = ", ".join(card.thinking) or "none"
                     raise UserError(f"{card.name}: has no thinking mode {thinking!r}; it has {has}")
         return found
+
+    def cards_in_full(self) -> dict[str, dict[str, Any]]:
+        """Every model card of the run by name, for its manifest."""
+        return {card.name: asdict(card) for cards in self.members().values() for card in cards}
 
     def check_names(self) -> None:
         """Refuse two agents of one name: their episodes could not be told apart.

@@ -12,7 +12,7 @@ import json
 from sqlite_utils import Database, Migrations
 
 from fiqkit.datasets import parse_instance, record_hash
-from fiqkit.sqlite_file import Kind
+from fiqkit.sqlite_file import Kind, execute_all
 
 migrations = Migrations("fiqkit runs")
 
@@ -208,7 +208,7 @@ _SEEN_AS_2 = {
 @migrations(name="1")
 def _create(db: Database) -> None:
     if "runs" not in db.table_names():  # a store of schema 1 was made before migrations were written down
-        _execute(db, _TABLES_1)
+        execute_all(db, _TABLES_1)
 
 
 @migrations(name="2")
@@ -218,7 +218,7 @@ def _items(db: Database) -> None:
         db.conn.execute(f"ALTER TABLE {name} RENAME TO old_{name}")
     for index in ("episodes_by_run", "verdicts_by_giver"):
         db.conn.execute(f"DROP INDEX {index}")
-    _execute(db, _TABLES_2)
+    execute_all(db, _TABLES_2)
     _register(db)
     db.conn.execute("CREATE TEMP TABLE items AS " + _SEEN_AS_2["items"].format("main.old_"))
     for name in ("datasets", *old):
@@ -239,12 +239,6 @@ def see_as_today(db: Database) -> None:
 
 def _register(db: Database) -> None:
     db.conn.create_function("item_of", 1, lambda text: record_hash(parse_instance(json.loads(text), "the store")))
-
-
-def _execute(db: Database, script: str) -> None:
-    """Every statement of a script, within the transaction that is open (`executescript` would end it)."""
-    for statement in filter(str.strip, script.split(";\n")):
-        db.conn.execute(statement)
 
 
 RUN_STORE = Kind(

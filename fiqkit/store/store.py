@@ -67,7 +67,7 @@ class Store:
 
     def transaction(self) -> AbstractContextManager[None]:
         """Everything that is written within, or nothing of it."""
-        return sqlite_file.transaction(self.db, "run store")
+        return sqlite_file.transaction(self.db, f"{self.path}: the run store")
 
     # --- writing ----------------------------------------------------------------------------------------------------
 

@@ -250,7 +250,7 @@ def test_a_stopped_ingestion_is_whole_and_goes_on(
 def test_a_full_disk_is_one_line_and_leaves_the_store_whole(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "facts.db"
     ingest([folder / "tatqa.json"], out)
-    store = FactStore(out)
+    store = FactStore(out, write=True)
     store.conn.execute("PRAGMA max_page_count=30")
     from fiqkit.filings.kinds import Part
     from fiqkit.filings.read import read_part

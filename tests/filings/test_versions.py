@@ -75,6 +75,16 @@ def test_a_store_of_the_version_before_gets_the_new_view(tmp_path: Path) -> None
     path = tmp_path / "facts.db"
     FactStore(path, create=True).close()
     with sqlite3.connect(path) as conn:
-        conn.executescript("DROP VIEW versions; CREATE VIEW versions AS SELECT 1 AS old; PRAGMA user_version=1;")
-    columns = [c[0] for c in FactStore(path).conn.execute("SELECT * FROM versions").description]
-    assert "remark" in columns and "old" not in columns
+        conn.executescript(
+            "DROP VIEW versions; CREATE VIEW versions AS SELECT 1 AS old; PRAGMA user_version=1;"
+            "DROP TABLE _sqlite_migrations;"
+        )
+    before = path.read_bytes()
+    for options in ({}, {"write": True}):  # read in place, and brought up by a writer
+        store = FactStore(path, **options)
+        columns = [c[0] for c in store.conn.execute("SELECT * FROM versions").description]
+        assert "remark" in columns and "old" not in columns
+        store.close()
+        if not options:
+            assert path.read_bytes() == before
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["facts.db", "facts.db.schema1"]

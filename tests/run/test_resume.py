@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 FIQKIT = (sys.executable, "-m", "fiqkit")
-SCRIPTED = ("--agent", "template-asker,never-commits,random-reading,always-asks", "--seed", "5")
+SCRIPTED = ("--agent", "template-asker,random-reading", "--modes", "answer,interact", "--limit", "30")
+SCRIPTED += ("--seed", "5", "--samples", "3", "--simulator", "noisy")
 
 
 def start(store: Path, *options: str) -> subprocess.Popen[str]:
@@ -31,7 +32,7 @@ def wait_for_the_first_episode(process: subprocess.Popen[str]) -> None:
 def content(store: Path) -> dict[str, list[Any]]:
     """All that a store says of its episodes, but for their numbers and timings."""
     conn = sqlite3.connect(store)
-    key = "model, mode, instance_id"
+    key = "model, mode, instance_id, item, sample"
     episodes = f"SELECT {key}, ending, answer, confidence, n_turns, n_asks, flags, opening, extra FROM episodes"
     turns = f"SELECT {key}, turn, action, content, text, observation, refused FROM turns JOIN episodes USING (episode)"
     labels = "kind, turn, given_by, outcome, value, touched, central"
