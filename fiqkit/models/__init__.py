@@ -93,8 +93,7 @@ def _check_settings(opener: Any, card: Card, engine: str, settings: dict[str, An
                 f"{card.name}: engine {engine} has no setting {setting!r}; its settings are {', '.join(known)}"
             )
         kinds, called = _PLAIN.get(str(parameters[setting].annotation).removesuffix(" | None"), ((), ""))
-        parts = value if isinstance(value, list | tuple) else value.values() if "texts" in called and value else ()
-        if (kinds and value is not None and type(value) not in kinds) or (
-            "texts" in called and not all(isinstance(part, str) for part in parts)
-        ):
+        parts = list(value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ())
+        loose = "texts" in called and not all(isinstance(part, str) for part in parts)
+        if kinds and value is not None and (type(value) not in kinds or loose):
             raise UserError(f"{card.name}: the setting {setting} of engine {engine} is {value!r}; give it as {called}")

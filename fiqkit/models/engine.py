@@ -10,18 +10,38 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from fiqkit.errors import UserError
+
+_COLDEST, _HOTTEST = 0.001, 100.0  # logits divided by less, or by more, are no longer numbers in float32
+
 Message = Mapping[str, str]  # {"role": "system" | "user" | "assistant", "content": text}
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How to draw tokens. `temperature` 0 is greedy; the same seed on the same engine repeats the same draw."""
+    """How to draw tokens. `temperature` 0 is greedy; the same seed on the same engine repeats the same draw.
+
+    Raises:
+        UserError: a value that no library can draw with; some end the process on it.
+    """
 
     max_tokens: int = 512
     temperature: float = 0.0
     top_p: float = 1.0
     seed: int = 0
     stop: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.max_tokens < 1:
+            raise UserError(f"max_tokens is {self.max_tokens}; a reply needs at least 1")
+        if not (self.temperature == 0 or _COLDEST <= self.temperature <= _HOTTEST):
+            raise UserError(
+                f"temperature is {self.temperature}; it is 0 (the likeliest token) or from {_COLDEST} to {_HOTTEST:g}"
+            )
+        if not 0 < self.top_p <= 1:
+            raise UserError(f"top_p is {self.top_p}; it is above 0 and at most 1")
+        if "" in self.stop:
+            raise UserError("an empty stop string would end every reply; leave it out")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import Any
 
 from fiqkit.errors import MissingExtra, UserError
 from fiqkit.models.cards.cards import Card, all_cards, find_card
+from fiqkit.models.cards.memory import this_machine
 from fiqkit.models.cards.weights import fingerprint, to_transformers, would_be
 from fiqkit.models.local.threads import choose_threads
 
@@ -153,12 +154,8 @@ def check_memory(need: Need) -> None:
     Raises:
         UserError: the weights need more than all accelerators and the free main memory hold.
     """
-    import psutil
-    import torch
-
-    room = psutil.virtual_memory().available
-    if torch.cuda.is_available():
-        room += sum(torch.cuda.mem_get_info(device)[0] for device in range(torch.cuda.device_count()))
+    here = this_machine()
+    room = here.ram + here.gpu
     if need.weights + need.states > room:
         raise UserError(
             f"the model needs about {(need.weights + need.states) / 2**30:.1f} GiB in {need.dtype} and "

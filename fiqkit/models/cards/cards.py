@@ -29,7 +29,7 @@ class Card:
             `hf:OWNER/REPO/FILE.gguf` (in the Hugging Face cache), `http://…/v1` (a server), or a path, which in a file
             of cards is relative to that file.
         model: the name that a server knows the model by.
-        context: tokens that one request's prompt and reply may hold together.
+        context: tokens that one request's prompt and reply may hold together; 0 for the model's own, at most 8,192.
         parameters: billions of parameters.
         size: bytes of the weights as stored.
         roles: what it is good for.
@@ -157,9 +157,9 @@ def find_card(name: str, path: Path | None = None) -> Card:
     if _ADDRESS.match(name) and not Path(name).exists():
         raise UserError(f"{name!r} looks like the address of a server; write http://{name}")
     if name.endswith(".gguf"):
-        return Card(name=Path(name).stem, engine="llama_cpp", weights=name, source=name)
+        return Card(name=Path(name).stem, engine="llama_cpp", weights=name, context=0, source=name)
     if os.sep in name or Path(name).is_dir():
-        return Card(name=Path(name).name, engine="transformers", weights=name, source=name)
+        return Card(name=Path(name).name, engine="transformers", weights=name, context=0, source=name)
     near = get_close_matches(name, cards, 1)
     hint = f"did you mean {near[0]!r}?" if near else "see `fiqkit models`, or give a path of weights"
     raise UserError(f"unknown model card {name!r}; {hint}")

@@ -11,11 +11,14 @@ from fiqkit.errors import UserError
 # Value type → struct code, in the order of the format's enumeration; 8 is a string and 9 an array.
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
+_SHORT = 4096  # entries of an array whose numbers are kept: those of layers, not those of a vocabulary
 _LONGEST = 1 << 27  # bytes of one string, or entries of one array, that a sound file may hold
 
 
 def read_header(path: Path) -> dict[str, Any]:
-    """Keys and values of a GGUF header; of an array only its number of entries.
+    """Keys and values of a GGUF header; of an array of up to 4,096 numbers a tuple, of another one its length.
+
+        read_header(Path("smollm2.gguf"))["llama.attention.head_count_kv"]  # 3
 
     Raises:
         UserError: not a GGUF file, or one that ends within its header.
@@ -52,18 +55,22 @@ def _value(stream: BinaryIO, kind: int) -> Any:
     if kind == _STRING:
         return _string(stream)
     if kind == _ARRAY:
-        return _skip_array(stream)
+        return _array(stream)
     return _unpack(stream, _SCALARS[kind])[0]
 
 
-def _skip_array(stream: BinaryIO) -> int:
-    """Read past an array; its number of entries."""
+def _array(stream: BinaryIO) -> Any:
+    """The numbers of a short array; of another one, read past, how many entries it has."""
     kind, count = _unpack(stream, "IQ")
     if count > _LONGEST:
         raise struct.error("damaged")
     if kind == _STRING:
         for _ in range(count):
             _bytes(stream)
-    else:
-        stream.seek(count * struct.calcsize(f"<{_SCALARS[kind]}"), 1)
+        return int(count)
+    if count <= _SHORT:
+        return _unpack(stream, f"{count}{_SCALARS[kind]}")
+    stream.seek(count * struct.calcsize(f"<{_SCALARS[kind]}") - 1, 1)
+    if not stream.read(1):
+        raise struct.error("cut")
     return int(count)

@@ -18,8 +18,9 @@ from typing import Any
 
 from fiqkit.errors import UserError
 from fiqkit.models.cards.cards import Card, all_cards
+from fiqkit.models.cards.geometry import Geometry, geometry_of_config, geometry_of_gguf, stated, text_config
 from fiqkit.models.cards.gguf_header import read_header
-from fiqkit.models.cards.weights import stored_bytes, would_be
+from fiqkit.models.cards.weights import DEFAULT_CONTEXT, opened_context, stored_bytes, would_be
 
 GIB = 2**30
 _WORKING = 256 * 2**20
@@ -163,13 +164,15 @@ def _need(card: Card, roles: tuple[str, ...], settings: Mapping[str, Any], adapt
         weights = facts.values * width if facts.values else facts.bytes
     elif card.weights.endswith(".gguf") and card.engine.startswith("vllm") and settings.get("kind") != "llama.cpp":
         weights = facts.values * width  # vLLM is given the file's weights dequantised
-    per_token = 2 * facts.layers * facts.kv_heads * facts.head_dim * width
+    sequences = int(settings.get("parallel", 8)) if card.engine == "transformers" else 1
+    cached = facts.geometry.values(tokens, sequences, windows=card.engine != "llama_cpp")
+    per_token = facts.geometry.values(1) * width
     need = Need(
         name=card.name,
         roles=roles,
         place=place,
         weights=weights,
-        cache=per_token * tokens,
+        cache=cached * width,
         adapters=adapters if card.engine != "llama_cpp" else 0,
         working=weights // 20 + _WORKING,
         tokens=tokens,
@@ -215,62 +218,50 @@ class WeightFacts:
 
     bytes: int
     values: int
-    layers: int
-    kv_heads: int
-    head_dim: int
+    geometry: Geometry
     context: int
 
 
 def describe_weights(card: Card) -> WeightFacts:
-    """From the files where they are here, from the card where not.
+    """From the files where they are here, from the card where not, or where it states the geometry.
 
     Raises:
-        UserError: a GGUF header or configuration that cannot be read.
+        UserError: a GGUF header or configuration that cannot be read, or a model whose cache is not known.
     """
     path = Path(would_be(card))
-    of_card = WeightFacts(
-        card.size, round(card.parameters * 1e9), card.layers, card.kv_heads, card.head_dim, card.context
-    )
-    if not path.exists():
-        return of_card
-    size = stored_bytes(path)
-    if card.layers:
-        return replace(of_card, bytes=size)
-    return _of_gguf(path, size, card) if path.is_file() else _of_folder(path, size, card)
+    size = stored_bytes(path) if path.exists() else card.size
+    values = round(card.parameters * 1e9)
+    if card.layers or not path.exists():
+        plain = Geometry.plain(card.layers, card.kv_heads, card.head_dim)
+        return WeightFacts(size, values, plain, card.context or DEFAULT_CONTEXT)
+    try:
+        return _of_gguf(path, size, values, card) if path.is_file() else _of_folder(path, size, card)
+    except UserError as error:
+        raise UserError(f"{card.name}: {error}") from None
 
 
-def _of_gguf(path: Path, size: int, card: Card) -> WeightFacts:
+def _of_gguf(path: Path, size: int, values: int, card: Card) -> WeightFacts:
     header = read_header(path)
-    kind = header.get("general.architecture", "")
-    heads = int(header.get(f"{kind}.attention.head_count", 1))
-    width = int(header.get(f"{kind}.embedding_length", 0))
-    return WeightFacts(
-        bytes=size,
-        values=round(card.parameters * 1e9),
-        layers=int(header.get(f"{kind}.block_count", 0)),
-        kv_heads=int(header.get(f"{kind}.attention.head_count_kv", heads)),
-        head_dim=int(header.get(f"{kind}.attention.key_length", width // max(1, heads))),
-        context=card.context or int(header.get(f"{kind}.context_length", 0)),
-    )
+    trained = header.get(f"{header.get('general.architecture', '')}.context_length")
+    return WeightFacts(size, values, geometry_of_gguf(header), opened_context(card, trained))
 
 
 def _of_folder(path: Path, size: int, card: Card) -> WeightFacts:
     file = path / "config.json"
     try:
-        config = json.loads(file.read_text(encoding="utf-8"))
+        whole = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        raise UserError(f"{card.name}: {file} cannot be read; give a folder in Hugging Face's layout") from None
-    config = config.get("text_config", config)
-    heads = config.get("num_attention_heads", 1)
+        whole = None
+    if not isinstance(whole, dict):
+        raise UserError(f"{file} cannot be read; give a folder in Hugging Face's layout")
+    config = text_config(whole)
     stored = _BYTES.get(config.get("dtype") or config.get("torch_dtype") or "bfloat16", 2)
-    full = [kind for kind in config.get("layer_types", ()) if "linear" not in kind]
+    quantised = "quantization_config" in whole or "quantization_config" in config
     return WeightFacts(
         bytes=size,
-        values=0 if "quantization_config" in config else size // stored,
-        layers=len(full) or config.get("num_hidden_layers", 0),
-        kv_heads=config.get("num_key_value_heads", heads),
-        head_dim=config.get("head_dim") or config.get("hidden_size", 0) // heads,
-        context=card.context or config.get("max_position_embeddings", 0),
+        values=0 if quantised else size // stored,
+        geometry=geometry_of_config(config, expands_latent=card.engine == "transformers"),
+        context=opened_context(card, stated(config, "context")),
     )
 
 

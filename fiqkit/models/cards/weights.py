@@ -11,15 +11,17 @@ from pathlib import Path
 
 from fiqkit.errors import UserError
 from fiqkit.models.cards.cards import Card
+from fiqkit.models.cards.gguf_header import read_header
 
+DEFAULT_CONTEXT = 8192  # tokens that a model is opened with where neither its card nor the run says how many
+_PART = re.compile(r"(.+)-(\d{5})-of-(\d{5})\.gguf")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def cache_folder() -> Path:
     """Where the kit keeps what can be made again: FIQKIT_CACHE, else the user's cache folder."""
     own = os.environ.get("FIQKIT_CACHE")
-    base = Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fiqkit"
-    return base
+    return Path(own or f"{os.environ.get('XDG_CACHE_HOME') or '~/.cache'}/fiqkit").expanduser()
 
 
 def would_be(card: Card) -> Path | str:
@@ -46,7 +48,16 @@ def locate(card: Card) -> Path:
         raise UserError(f"{card.name}: its weights are behind {path}; this engine needs them on this machine")
     if not path.exists():
         raise UserError(f"{card.name}: no weights at {path}; {how_to_get(card)}")
+    if missing := missing_files(path):
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise UserError(f"{card.name}: {path} is not whole, {missing[0]} is missing{more}; {how_to_get(card)}")
     return path
+
+
+def opened_context(card: Card, trained: int | None, asked: int | None = None) -> int:
+    """Tokens that a model is opened with: what is asked for, else the card's, else `DEFAULT_CONTEXT`, but never by
+    default more than the model was trained for."""
+    return asked or card.context or min(trained or DEFAULT_CONTEXT, DEFAULT_CONTEXT)
 
 
 def how_to_get(card: Card) -> str:
@@ -76,8 +87,9 @@ def _split_repo(rest: str) -> tuple[str, str]:
 def _hub_path(rest: str) -> Path:
     """Newest snapshot of a repository in the Hugging Face cache; what its `refs/main` names where there is one."""
     repo, file = _split_repo(rest)
-    home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface")
-    hub = Path(os.environ.get("HF_HUB_CACHE") or home / "hub")
+    caches = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    home = os.environ.get("HF_HOME") or f"{caches}/huggingface"
+    hub = Path(os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE") or f"{home}/hub").expanduser()
     folder = hub / f"models--{repo.replace('/', '--')}"
     main = folder / "refs" / "main"
     snapshots = sorted((folder / "snapshots").glob("*"), key=lambda path: path.stat().st_mtime)
@@ -87,11 +99,33 @@ def _hub_path(rest: str) -> Path:
 
 
 def weight_files(path: Path) -> list[Path]:
-    """The files that hold the weights: the file itself, or a folder's safetensors (bin where there are none)."""
-    if path.is_file():
+    """The files that hold the weights: the file itself with its other parts, or a folder's safetensors (bin where there
+    are none); a folder that holds them twice, as shards and consolidated, has them once."""
+    return [file for file in _named_files(path) if file.exists()]
+
+
+def missing_files(path: Path) -> list[str]:
+    """Names of files that the weights lack: parts of a GGUF, shards that the index of a folder names."""
+    return [file.name for file in _named_files(path) if not file.exists()]
+
+
+def _named_files(path: Path) -> list[Path]:
+    if part := _PART.fullmatch(path.name):
+        return [path.with_name(f"{part[1]}-{n:05}-of-{part[3]}.gguf") for n in range(1, int(part[3]) + 1)]
+    if not path.is_dir():
         return [path]
+    index = path / "model.safetensors.index.json"
+    if index.is_file():
+        try:
+            shards = json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()
+            return [path / shard for shard in sorted(set(shards))]
+        except (ValueError, KeyError, AttributeError, TypeError):
+            pass  # the files themselves will tell
     for pattern in ("*.safetensors", "*.bin", "*.gguf"):
-        if found := sorted(path.glob(pattern)):
+        found = sorted(path.glob(pattern))
+        if split := [file for file in found if not file.name.startswith("consolidated")]:
+            return split
+        if found:
             return found
     return []
 
@@ -148,6 +182,7 @@ def to_transformers(card: Card) -> Path:
     path = locate(card)
     if path.is_dir():
         return path
+    read_header(path)  # a damaged file makes the library that reads it next hang
     target = cache_folder() / "safetensors" / fingerprint(path)[:16]
     if (target / "config.json").is_file():
         return target

@@ -10,7 +10,7 @@ from fiqkit.errors import UserError
 from fiqkit.models import ENGINES
 from fiqkit.models.cards.cards import Card, all_cards
 from fiqkit.models.cards.memory import Machine, plan, this_machine
-from fiqkit.models.cards.weights import how_to_get, stored_bytes, would_be
+from fiqkit.models.cards.weights import how_to_get, missing_files, stored_bytes, would_be
 
 
 def survey(cards: Path | None = None) -> list[dict[str, Any]]:
@@ -27,7 +27,7 @@ def survey(cards: Path | None = None) -> list[dict[str, Any]]:
 
 def _row(card: Card, here: Machine) -> dict[str, Any]:
     place = would_be(card)
-    present = isinstance(place, Path) and place.exists()
+    present = isinstance(place, Path) and place.exists() and not missing_files(place)
     why_not = _obstacle(card, place, here)
     return {
         **asdict(card),
@@ -48,6 +48,8 @@ def _obstacle(card: Card, place: Path | str, here: Machine) -> str:
         return f"{entry.requires} is not installed: {entry.install}"
     if isinstance(place, Path) and not place.exists():
         return f"no weights: {how_to_get(card)}"
+    if isinstance(place, Path) and (missing := missing_files(place)):
+        return f"not whole, {missing[0]} is missing: {how_to_get(card)}"
     try:
         plan([card], machine=here).check()
     except UserError as error:

@@ -37,7 +37,11 @@ def _of_schema(schema: str) -> str:
     try:
         # The converter's strings admit raw control characters, which JSON does not.
         return str(json_schema_to_gbnf(schema)).replace(r'[^"\\] |', r'[^"\\\x00-\x1F\x7F] |')
-    except Exception as error:  # the converter raises bare asserts, KeyErrors and ValueErrors alike
+    except KeyError as error:
+        raise UserError(
+            f"this JSON schema cannot be turned into a grammar: {error} is not there, or refers to itself"
+        ) from None
+    except Exception as error:  # the converter raises bare asserts and ValueErrors alike
         raise UserError(f"this JSON schema cannot be turned into a grammar: {error or type(error).__name__}") from None
 
 

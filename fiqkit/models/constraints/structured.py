@@ -14,12 +14,16 @@ from fiqkit.models.engine import Request
 from fiqkit.models.reasoning import reply_part
 
 
-def check_constraint(request: Request) -> None:
-    """Refuse a constraint that no reply could be held against.
+def check_request(request: Request) -> None:
+    """Refuse a request that no engine can answer, and a constraint that no reply could be held against.
 
     Raises:
-        UserError: the schema is no JSON schema, or there is nothing to choose from.
+        UserError: no prompt or two, two constraints; the schema is no JSON schema, or there is nothing to choose from.
     """
+    if (request.messages is None) == (request.prompt_ids is None) or not (request.messages or request.prompt_ids):
+        raise UserError("a request has messages or prompt_ids, one of them and not empty")
+    if request.schema is not None and request.choices is not None:
+        raise UserError("a request has a schema or choices, not both")
     if request.schema is not None:
         _validator(request.schema)
     if request.choices is not None and not all(choice and choice == choice.strip() for choice in request.choices):

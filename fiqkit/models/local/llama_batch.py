@@ -234,7 +234,7 @@ class LlamaBatch:
             slot.tokens.extend(tokens)
             slot.cells.extend(itertools.islice(self._cell_numbers, len(tokens)))
             if row is not None:
-                self._advance(slot, row)
+                self._try_to_advance(slot, row)
 
     def _fill(self) -> list[tuple[_Slot, Sequence[int], bool]]:
         running = sorted((slot for slot in self._slots if slot.job), key=lambda slot: slot.used)
@@ -251,6 +251,14 @@ class LlamaBatch:
                 runs.append((slot, tokens, len(slot.tokens) + len(tokens) == len(job.prompt)))
                 left -= len(tokens)
         return runs
+
+    def _try_to_advance(self, slot: _Slot, logits: np.ndarray) -> None:
+        try:
+            self._advance(slot, logits)
+        except EngineError as error:  # its own logits are no numbers; the others' may be sound
+            if job := slot.job:
+                self._release(slot)
+                job.pending.settle(error)
 
     def _advance(self, slot: _Slot, logits: np.ndarray) -> None:
         job = slot.job

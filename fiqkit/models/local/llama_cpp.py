@@ -16,9 +16,9 @@ import llama_cpp as native
 
 from fiqkit.errors import UserError
 from fiqkit.models.cards.cards import Card
-from fiqkit.models.cards.weights import fingerprint, locate
+from fiqkit.models.cards.weights import fingerprint, locate, opened_context
 from fiqkit.models.constraints.grammars import AFTER_THINKING, request_grammar, start_after_thinking
-from fiqkit.models.constraints.structured import breach
+from fiqkit.models.constraints.structured import breach, check_request
 from fiqkit.models.engine import Capabilities, Completion, ContextOverflow, EngineError, Request
 from fiqkit.models.local.llama_batch import Counters, Job, LlamaBatch, Room
 from fiqkit.models.local.llama_native import Context, Model, Sampler
@@ -27,7 +27,6 @@ from fiqkit.models.local.worker import Pending, Worker
 from fiqkit.models.reasoning import is_closed, opener, read_on
 from fiqkit.models.template import ChatTemplate, check_thinking, checked_switch
 
-_DEFAULT_CONTEXT = 8192  # of a model whose card names none, where it was trained for as many
 _DEFAULT_POOL = 32768
 
 
@@ -60,6 +59,7 @@ def open_engine(
         UserError: weights that are missing, cut or no GGUF; no chat template; a context that is too large.
     """
     path = locate(card)
+    _check_settings(card, parallel, batch, pool, threads)
     model = Model(card.name, path, gpu_layers)
     try:
         length = _context_length(card, context, model)
@@ -84,8 +84,23 @@ def open_engine(
     return LlamaCppEngine(card, model, work, template, {**settings, "prefix_cache": prefix_cache})
 
 
+def _check_settings(card: Card, parallel: int, batch: int, pool: int | None, threads: int | None) -> None:
+    """Refuse what the library would end the process on, or wait for without end.
+
+    Raises:
+        UserError: names the setting and what it may be.
+    """
+    for name, value, most in (("parallel", parallel, 256), ("batch", batch, 65536), ("threads", threads, 512)):
+        if value is not None and not 1 <= value <= most:
+            raise UserError(f"{card.name}: {name} is {value}; it is from 1 to {most:,}")
+    if batch < 2 * parallel:
+        raise UserError(f"{card.name}: batch is {batch}; for parallel = {parallel} it must be at least {2 * parallel}")
+    if pool is not None and pool < 1:
+        raise UserError(f"{card.name}: pool is {pool}; it counts tokens, at least 1")
+
+
 def _context_length(card: Card, asked: int | None, model: Model) -> int:
-    length = asked or card.context or min(model.trained_context, _DEFAULT_CONTEXT)
+    length = opened_context(card, model.trained_context, asked)
     if length > model.trained_context:
         raise UserError(
             f"{card.name}: a context of {length} tokens was asked of a model trained for {model.trained_context}"
@@ -129,6 +144,7 @@ class LlamaCppEngine:
             EngineError: the engine is closed or failed.
             UserError: a constraint, adapter or thinking mode that this engine or model cannot serve.
         """
+        check_request(request)
         if request.adapter is not None:
             raise UserError(f"{self.name}: the llama_cpp engine takes no adapters; use engine = transformers or vllm")
         prompt, opened, thinks = self._prompt(request)

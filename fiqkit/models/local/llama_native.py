@@ -175,7 +175,12 @@ class Sampler:
         Tokens are drawn freely, those that break the grammar set aside one by one: the first that keeps to it has the
         distribution restricted to the tokens that do. Few tries suffice mostly, and spare the walk of the whole
         vocabulary through the grammar.
+
+        Raises:
+            EngineError: the logits are no numbers, on which the library would end the process.
         """
+        if not np.isfinite(logits.max()):  # the maximum of anything with a NaN in it is NaN
+            raise EngineError("the model computes no numbers (NaN or infinite logits); are its weights damaged?")
         token = self._pick(logits)
         if not constrained or self._grammar is None:
             return token

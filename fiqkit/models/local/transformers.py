@@ -19,8 +19,8 @@ from safetensors import SafetensorError
 
 from fiqkit.errors import MissingExtra, UserError
 from fiqkit.models.cards.cards import Card
-from fiqkit.models.cards.weights import fingerprint, to_transformers
-from fiqkit.models.constraints.structured import check_constraint
+from fiqkit.models.cards.weights import DEFAULT_CONTEXT, fingerprint, to_transformers
+from fiqkit.models.constraints.structured import check_request
 from fiqkit.models.engine import Capabilities, Completion, ContextOverflow, Request
 from fiqkit.models.local.hf_batch import HfBatch, Job, Vocabulary
 from fiqkit.models.local.threads import Threads
@@ -52,6 +52,8 @@ def open_engine(
     Raises:
         UserError: weights that are missing, cut or of an unknown architecture; no chat template.
     """
+    if not 1 <= parallel <= 1024 or (threads is not None and not 1 <= threads <= 512):
+        raise UserError(f"{card.name}: parallel is {parallel} and threads {threads}; both are at least 1")
     folder = to_transformers(card)
     on_gpu = device != "cpu" and torch.cuda.is_available()
     used = Threads(threads, fixed=parallel == 1)
@@ -100,7 +102,7 @@ class TransformersEngine:
             raise UserError(f"{card.name}: a context of {context} tokens was asked of a model made for {longest}")
         self._template = ChatTemplate.of_tokenizer(card.name, tokenizer, switch)
         self.name = card.name
-        self.context = context or min(longest, 8192)
+        self.context = context or min(longest, DEFAULT_CONTEXT)
         self.can = Capabilities(
             choices=True, logprobs=True, token_ids=True, adapters=True, deterministic=parallel == 1, parallel=parallel
         )
@@ -134,7 +136,7 @@ class TransformersEngine:
             raise UserError(f"{self.name}: the transformers engine cannot hold a reply to a schema")
         if request.choices and request.thinking:
             raise UserError(f"{self.name}: the transformers engine cannot let a model think and hold it to choices")
-        check_constraint(request)
+        check_request(request)
         self._check_adapter(request.adapter)
         prompt, opened = self._prompt(request)
         length = len(prompt) + request.sampling.max_tokens

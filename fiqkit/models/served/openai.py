@@ -22,7 +22,7 @@ import orjson
 from fiqkit import offline
 from fiqkit.errors import UserError
 from fiqkit.models.cards.cards import Card
-from fiqkit.models.constraints.structured import check_constraint
+from fiqkit.models.constraints.structured import check_request
 from fiqkit.models.engine import Capabilities, Completion, Message, Request
 from fiqkit.models.messages import sendable, wants_folding
 from fiqkit.models.reasoning import begins_inside
@@ -199,7 +199,7 @@ class OpenAIEngine:
             ContextOverflow, EngineError: as the seam says.
             UserError: the server, its URL, key or model cannot be right, or the request's schema is none.
         """
-        check_constraint(request)
+        check_request(request)
         if self._served is None:
             await self.ready()
         dialect, opened = DIALECTS[self._dialect_name or "generic"], self._opened.get(request.thinking, "")

@@ -19,6 +19,7 @@ from pathlib import Path
 from fiqkit import offline
 from fiqkit.errors import UserError
 from fiqkit.models.cards.cards import Card
+from fiqkit.models.cards.memory import describe_weights
 from fiqkit.models.cards.weights import cache_folder, locate, to_transformers
 from fiqkit.models.opening import abandoned
 from fiqkit.models.served.openai import OpenAIEngine
@@ -201,7 +202,7 @@ def open_engine(
             f'{card.name}: no vLLM in this Python: pip install "fiqkit[vllm]", or name one that has it as `program`'
         )
     port = port or free_port()
-    length = context or card.context
+    length = context or card.context or describe_weights(card).context
     names = {path: f"adapter-{number}" for number, path in enumerate(adapters)}
     if kind == "vllm":
         command = vllm_command(

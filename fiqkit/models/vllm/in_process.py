@@ -19,8 +19,9 @@ from typing import Any
 from fiqkit import offline
 from fiqkit.errors import UserError
 from fiqkit.models.cards.cards import Card
+from fiqkit.models.cards.memory import describe_weights
 from fiqkit.models.cards.weights import fingerprint, to_transformers
-from fiqkit.models.constraints.structured import breach, check_constraint
+from fiqkit.models.constraints.structured import breach, check_request
 from fiqkit.models.engine import Capabilities, Completion, ContextOverflow, EngineError, Request
 from fiqkit.models.reasoning import opener, read_on
 from fiqkit.models.template import ChatTemplate
@@ -58,7 +59,7 @@ def open_engine(
         os.environ.setdefault(variable, value)
     os.environ.setdefault("VLLM_LOGGING_LEVEL", "WARNING")
     path = to_transformers(card)
-    length = context or card.context
+    length = context or card.context or describe_weights(card).context
     from vllm import AsyncEngineArgs
     from vllm.v1.engine.async_llm import AsyncLLM
 
@@ -155,7 +156,7 @@ class VllmEngine:
             ContextOverflow, EngineError: as the seam says.
             UserError: the request's schema is none.
         """
-        check_constraint(request)
+        check_request(request)
         start = time.perf_counter()
         ids, opened = self._prompt(request)
         for _ in range(2):
