@@ -17,6 +17,7 @@ COMMANDS = {
     "check": ("check", "Hold your own instances, passages and index against each other before a run."),
     "run": ("run", "Put agents through instances and record every episode."),
     "runs": ("runs", "List the recorded runs."),
+    "episodes": ("episodes", "List episodes by how they ended and what was said."),
     "show": ("show", "Print one episode as a person would read it."),
     "report": ("report", "Tables, figures and the HTML page of recorded runs."),
     "describe": ("describe", "What a set of instances holds."),

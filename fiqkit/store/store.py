@@ -225,8 +225,14 @@ class Store:
             yield row["episode"], read_episode(row, tuple(read_turn(values) for values in found))
 
     def episode(self, number: int) -> Episode:
-        """One episode with its turns."""
-        [row] = self.db.query("SELECT * FROM episodes WHERE episode=?", (number,))
+        """One episode with its turns.
+
+        Raises:
+            UserError: no episode has this number.
+        """
+        row = next(iter(self.db.query("SELECT * FROM episodes WHERE episode=?", (number,))), None)
+        if row is None:
+            raise UserError(f"{self.path}: no episode {number}; `fiqkit episodes` lists them")
         found = self.conn.execute("SELECT * FROM turns WHERE episode=? ORDER BY turn", (number,))
         return read_episode(row, tuple(read_turn(values) for values in found))
 

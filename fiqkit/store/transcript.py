@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 from fiqkit.errors import UserError
 from fiqkit.records import Episode, Instance
+from fiqkit.store.browse import Wanted, find
 from fiqkit.store.store import Store
 
 
@@ -16,43 +18,69 @@ from fiqkit.store.store import Store
 class Recorded:
     """An episode with its instance and the verdicts on it, as rows of the store."""
 
+    number: int
+    run: str
     episode: Episode
     instance: Instance
     verdicts: Sequence[Mapping[str, Any]]
 
     def row(self) -> dict[str, Any]:
         """JSON-ready."""
-        return asdict(self.episode) | {"instance": asdict(self.instance), "verdicts": [dict(v) for v in self.verdicts]}
+        place = {"episode": self.number, "run": self.run}
+        return (
+            place
+            | asdict(self.episode)
+            | {"instance": asdict(self.instance), "verdicts": [dict(v) for v in self.verdicts]}
+        )
 
 
-def read_episodes(
-    path: Path, run: str, instance_id: str, *, model: str | None = None, mode: str | None = None
-) -> list[Recorded]:
-    """The episodes of a run on one instance.
+def read_episodes(path: Path, run: str, wanted: Wanted, limit: int | None = None) -> list[Recorded]:
+    """The episodes of a run that are wanted, in full.
 
     Raises:
         UserError: no such run, or no such episode in it.
     """
     store = Store(path)
-    found_run = store.resolve(run)
-    instances = store.instances(found_run["dataset"])
-    found = [
-        Recorded(episode, instances[instance_id], store.verdicts(number))
-        for number, episode in store.episodes(found_run["run"], instance_id)
-        if model in (None, episode.model) and mode in (None, episode.mode)
-    ]
+    found = [read_numbered(store, row["episode"]) for row in find(store, run, wanted, limit)]
     if not found:
-        known = ", ".join(sorted(instances)[:3])
-        wanted = " ".join(filter(None, (instance_id, model, mode)))
-        raise UserError(f"{path}: run {found_run['run']} has no episode {wanted!r}; its instances are {known}, …")
+        found_run = store.resolve(run)
+        known = ", ".join(sorted(store.instances(found_run["dataset"]))[:3])
+        asked = ", ".join(f"{name} {value}" for name, value in asdict(wanted).items() if value)
+        raise UserError(f"{path}: run {found_run['run']} has no episode with {asked}; its instances are {known}, …")
     return found
+
+
+def read_numbered(store: Store, number: int) -> Recorded:
+    """One episode by its number.
+
+    Raises:
+        UserError: no such episode.
+    """
+    episode = store.episode(number)
+    [run] = store.conn.execute("SELECT run FROM episodes WHERE episode=?", (number,)).fetchone()
+    return Recorded(number, run, episode, store.instance(episode.instance_id, episode.item), store.verdicts(number))
+
+
+def visible(text: str) -> str:
+    """Text with every control character but the line's end as a picture of itself, so that none acts on a terminal."""
+    return "".join(_picture(char) if _controls(char) else char for char in text)
+
+
+def _controls(char: str) -> bool:
+    return char != "\n" and unicodedata.category(char) in ("Cc", "Cf", "Co", "Cs")
+
+
+def _picture(char: str) -> str:
+    code = ord(char)
+    return chr(0x2400 + code) if code < 0x20 else f"<U+{code:04X}>"
 
 
 def transcript(recorded: Recorded) -> str:
     """The whole episode as text: what was asked, each turn with what came back, and how it was graded."""
     episode, instance = recorded.episode, recorded.instance
     lines = [
-        f"── {instance.instance_id} · {episode.model} · {episode.mode} · {', '.join(instance.categories)}",
+        f"── episode {recorded.number} · {instance.instance_id} · {episode.model} · {episode.mode} · "
+        + ", ".join(instance.categories),
         f"Q        {instance.question}",
         f"C        {instance.context}",
         f"intended {instance.answer}    default {instance.default_answer}",
@@ -73,7 +101,7 @@ def transcript(recorded: Recorded) -> str:
     confidence = "" if episode.confidence is None else f" at confidence {episode.confidence:g}"
     lines.append(f"ending   {episode.ending}{confidence}" + (f" ({episode.error})" if episode.error else ""))
     lines += [_verdict(verdict) for verdict in recorded.verdicts]
-    return "\n".join(lines)
+    return visible("\n".join(lines))
 
 
 def _verdict(verdict: Mapping[str, Any]) -> str:
