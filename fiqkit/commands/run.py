@@ -40,6 +40,7 @@ from fiqkit.errors import UserError
 @click.option("--instances", type=FILE, help="JSONL of instances; the bundled set without it.")
 @click.option("--passages", type=FILE, help="JSONL of the passages that the index must have been built from.")
 @click.option("--index", type=FILE, help="Folder of an index made by `fiqkit index build`.")
+@click.option("--instance", "only", multiple=True, metavar="ID", help="Only this instance; may be given several times.")
 @click.option("--limit", type=int, help="Only the first N instances.")
 @click.option("--sample", type=int, help="N instances at random.")
 @click.option("--samples", type=int, help="Play each episode N times, with draws of its own each time.")
@@ -114,7 +115,7 @@ _LINEUP = (
     "passage_chars",
 )
 _SETTINGS = (
-    *("instances", "passages", "index", "prompts", "limit", "sample", "stratify", "seed", "samples", "cards"),
+    *("instances", "passages", "index", "prompts", "only", "limit", "sample", "stratify", "seed", "samples", "cards"),
     *("allow_self_grading", "resume", "cache", "check_determinism", "preset", "once_an_orbit"),
 )
 

@@ -20,6 +20,7 @@ STRATA: dict[str, Callable[[Instance], str]] = {
 def select(
     instances: Sequence[Instance],
     *,
+    only: Sequence[str] = (),
     limit: int | None = None,
     sample: int | None = None,
     stratify: Sequence[str] = (),
@@ -29,8 +30,11 @@ def select(
 
     With neither, all of them, in the order of the file.
 
+    Args:
+        only: ids of the instances to draw from; none means all.
+
     Raises:
-        UserError: an unknown stratum, a number below 1, or strata without a sample.
+        UserError: an id that no instance has, an unknown stratum, a number below 1, or strata without a sample.
     """
     for name, number in (("--limit", limit), ("--sample", sample)):
         if number is not None and number < 1:
@@ -40,6 +44,11 @@ def select(
         raise UserError(f"--stratify knows no {unknown[0]!r}; it knows {', '.join(STRATA)}")
     if stratify and sample is None:
         raise UserError("--stratify says how to draw a sample; add --sample N")
+    if missing := set(only) - {instance.instance_id for instance in instances}:
+        raise UserError(
+            f"--instance {min(missing)!r}: no instance has this id; the first is {instances[0].instance_id!r}"
+        )
+    instances = [instance for instance in instances if not only or instance.instance_id in only]
     chosen = list(instances) if sample is None else _sample(instances, sample, stratify, seed)
     return chosen[:limit]
 

@@ -43,6 +43,7 @@ class Settings:
     """What to run, on what, and where to keep it.
 
     Attributes:
+        only: ids of the instances to play; none means all.
         instances, index: the user's own set; None takes the bundled one.
         passages: what the index must have been built from; None trusts the index. Own passages are read from it.
         prompts: folder of the user's own prompts for the agent.
@@ -61,6 +62,7 @@ class Settings:
     passages: Path | None = None
     index: Path | None = None
     prompts: Path | None = None
+    only: tuple[str, ...] = ()
     limit: int | None = None
     sample: int | None = None
     stratify: tuple[str, ...] = ()
@@ -112,6 +114,7 @@ async def evaluate(settings: Settings, watch: Watch = NOBODY) -> Result:
     everything = read_instances(settings.instances or INSTANCES)
     instances = select(
         everything,
+        only=settings.only,
         limit=settings.limit,
         sample=settings.sample,
         stratify=settings.stratify,

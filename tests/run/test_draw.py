@@ -48,3 +48,10 @@ def test_the_seed_decides_the_sample(uneven: list[Instance]) -> None:
 def test_wrong_options_are_named(uneven: list[Instance], options: dict, message: str) -> None:
     with pytest.raises(UserError, match=message):
         select(uneven, **options)
+
+
+def test_only_the_instances_that_are_named(make_instance: Callable[..., Instance]) -> None:
+    instances = [make_instance(instance_id=f"i{n}") for n in range(4)]
+    assert [i.instance_id for i in select(instances, only=("i2", "i0"))] == ["i0", "i2"]
+    with pytest.raises(UserError, match="--instance 'x': no instance has this id; the first is 'i0'"):
+        select(instances, only=("i0", "x"))
