@@ -172,15 +172,10 @@ def _knowledge(view: UserView) -> Knowledge:
 
 def _parts(asked: Question, known: Knowledge) -> Iterator[Part]:
     against = {_LEVEL.get(dimension, dimension) for dimension, _ in asked.proposed}
-    settled = {mark.dimension for mark in asked.marks if mark.value != ANY}
     judged: list[tuple[Mark, Part]] = []
     for mark in asked.marks:
-        if mark.value == ANY and (mark.dimension not in lexicon.components() or mark.dimension in settled):
+        if not _says_something(mark, asked, known):
             continue
-        if mark.dimension == "breadth" and (mark.negated or not known.is_part):
-            continue
-        if mark.negated and (mark.dimension, mark.value) in asked.proposed:
-            continue  # "a fiscal year other than the latest fiscal year" does not rule fiscal years out
         part = _judge_mark(mark, known)
         foil = mark.negated and _LEVEL.get(mark.dimension, mark.dimension) in against
         if part is not Part.SILENT or not foil:  # "the full year rather than a quarter" proposes the full year
@@ -194,6 +189,23 @@ def _parts(asked: Question, known: Knowledge) -> Iterator[Part]:
             yield part
     yield from _judge_years(asked, known)
     yield from _judge_words(asked, known)
+
+
+def _says_something(mark: Mark, asked: Question, known: Knowledge) -> bool:
+    """Whether a wording is a part of what the question proposes, or only goes with another one."""
+    dimensions = {other.dimension for other in asked.marks if other.value != ANY}
+    if mark.value == ANY:  # a component's name alone is a part that nothing settles
+        return mark.dimension in lexicon.components() and mark.dimension not in dimensions
+    if mark.dimension == "breadth":
+        return known.is_part and not mark.negated
+    if mark.negated and (mark.dimension, mark.value) in asked.proposed:
+        return False  # "a fiscal year other than the latest fiscal year" does not rule fiscal years out
+    if mark.value in ("year", "fiscal"):
+        if "version" in dimensions and asked.text[mark.start : mark.end] in ("年报", "annual"):
+            return False  # the report that stands beside another version
+        within = any(dimension == "span" and value != "year" for dimension, value in asked.proposed)
+        return mark.negated or not within  # else the year that a quarter is of
+    return True
 
 
 def _judge_mark(mark: Mark, known: Knowledge) -> Part:
