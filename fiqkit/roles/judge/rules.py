@@ -56,7 +56,11 @@ def classify_question(text: str) -> Judgement:
         central is a category, "generic" (asks to clarify, names no category) or "none" (outside the five).
     """
     whole = Question.of(text, examples=True)
-    judged = _raised(Question.of(focus(text), examples=True))
+    fetching = cue("retrieval").search(whole.text)
+    if fetching:
+        judged = Judgement((), NONE, f"about fetching data: {fetching.group()!r}")
+    else:
+        judged = _raised(Question.of(focus(text), examples=True))
     return replace(judged, named=_named(whole, judged.touched or ()))
 
 
@@ -71,10 +75,9 @@ def _named(asked: Question, touched: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _raised(asked: Question) -> Judgement:
-    for kind, about in (("retrieval", "fetching data"), ("off_topic", "something else")):
-        aside = cue(kind).search(asked.text)
-        if aside:
-            return Judgement((), NONE, f"about {about}: {aside.group()!r}")
+    aside = cue("off_topic").search(asked.text)
+    if aside:
+        return Judgement((), NONE, f"about something else: {aside.group()!r}")
     evidence = _qualifiers(asked)
     measure = _measure_at_issue(asked, alone=not evidence)
     if measure:
@@ -162,7 +165,8 @@ def _name_at_issue(asked: Question) -> str | None:
 def _untouched(asked: Question) -> Judgement:
     beside = cue("elsewhere").search(asked.text)
     clear = cue("clarify").search(asked.text)
-    if (asked.is_open or clear) and not beside and not asked.names_value():
+    shown = cue("format").search(asked.text)
+    if ((asked.is_open and not shown) or (clear and not beside)) and not asked.names_value():
         return Judgement((), GENERIC, "asks for clarity, names no category")
     return Judgement((), NONE, f"about {beside.group()!r}" if beside else "names no category")
 

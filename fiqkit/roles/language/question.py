@@ -84,7 +84,7 @@ class Question:
     @property
     def requests_action(self) -> bool:
         """Asks to be allowed or helped to fetch something."""
-        return cue("retrieval").search(self.text) is not None
+        return any(cue(name).search(self.text) for name in ("retrieval", "offer"))
 
     @property
     def offers_alternatives(self) -> bool:
@@ -141,11 +141,11 @@ class Question:
 def focus(question: str) -> str:
     """The sentences of a question that ask, without what leads up to them ("The company has two segments. Do you …?").
 
-    All of it where no sentence ends in a question mark, or where those that do propose nothing ("…. Is that right?").
+    All of it where no sentence asks, or where those that do propose nothing ("…. Is that right?").
     """
     bounds = [0, *sentence_ends(question), len(question)]
     sentences = [question[start:end] for start, end in pairwise(bounds)]
-    asking = "".join(sentence for sentence in sentences if re.search(r"[?？]\s*$", sentence))
+    asking = "".join(s for s in sentences if re.search(r"[?？]\s*$", s) or cue("open").search(lexicon.fold(s)))
     if not asking or len(asking.strip()) == len(question.strip()):
         return question
     asked = Question.of(asking)
