@@ -24,7 +24,7 @@ _FALL = (
     r"shr[aiu]nk|shrinkage|contract(?:ed|ion)|sl(?:id|ide[sd]?|iding)|slump(?:ed|s)?|plung(?:ed?|es)|plummet(?:ed|s)?|tumbl(?:ed?|es)|"
     r"s[aiu]nk|slip(?:ped|s)?|dip(?:ped|s)?|collaps(?:ed?|es)|crash(?:ed)?|crater(?:ed)?|retreat(?:ed)?|weaken(?:ed)?|soften(?:ed)?|"
     r"eas(?:ed|es)|erod(?:ed|es)|diminish(?:ed)?|dwindl(?:ed?|es)|deteriorat(?:ed|ion)|(?:nose)?div(?:ed?|es)|dove|"
-    r"lower|negative|minus|pull(?:ed)?[\s-]?back)\b"
+    r"lower|negative|minus|pull(?:ed)?[\s-]?back|(?:was|were|is|are)\soff|cut\sby)\b"
     r"|(?:下降|减少|下滑|降低|下跌|减小|回落|缩减|萎缩|锐减|下挫|缩水|走低|下行|倒退|"
     r"滑落|滑坡|递减|骤[降减跌]|[大暴猛剧]跌|(?<![升])降|(?<!涨)跌|(?<!增)减|负)"
 )
@@ -36,7 +36,7 @@ _LOSS_BEFORE = re.compile(
     rf"\s*(?:\b(?:to|of|was|were|is|totall?ed|reached|by)\b|:)?{_FILL}{{0,8}}$"
     rf"|\bloss(?:es)?(?:\s+per\s+(?:\w+\s+)?share)?\s*(?:\b(?:of|was|were|is|totall?ed|reached)\b|:){_FILL}{{0,6}}$"
     rf"|\blost\b{_FILL}{{0,4}}$"
-    r"|(?:亏损?|净损失)(?:总?额|净额|金额|数额|规模|扩大至|收窄至|增加至|减少至|扩大到|[(][^()\n]{0,20}[)])?"
+    r"|(?:亏损?|净损失)(?:总?额|净额|金额|数额|规模|扩大至|收窄至|增加至|减少至|扩大到)?(?:[(][^()\n]{0,20}[)])?"
     r"(?:\s|约|近|高?达到?|为|了|人民币|:|逾|超过?|是|共计?|合计){0,6}$",
     re.IGNORECASE,
 )

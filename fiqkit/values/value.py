@@ -11,6 +11,7 @@ from fiqkit.values.period import Period
 # amount, a count. A percentage is never a number of percentage points, and no kind but `plain` stands for all.
 _COMPATIBLE = {frozenset(("currency", "per_share"))}
 _ROUNDED = ("percent", "points")
+_RATIOS = ("plain", "ratio")
 SCALES_LEFT_OUT = (1e3, 1e4, 1e6, 1e8, 1e9, 1e12)
 
 
@@ -43,15 +44,17 @@ class Value:
 def same(a: Value, b: Value, tolerance: float = 0.01) -> bool:
     """Whether two values are one: equal sign, compatible unit, and within `tolerance` relative of `b`.
 
-    Rates are also the same when they agree at the coarser of the two precisions shown ("42%" and "42.1%"). A unit that
-    one side leaves out is no difference; a fraction is never taken for a percentage.
+    Rates are also the same when they agree at the coarser of the two precisions shown ("42%" and "42.1%"), ratios when
+    `a` rounds to the decimals of `b` ("-0.0153" and "-0.02"). A unit that one side leaves out is no difference; a
+    fraction is never taken for a percentage.
     """
     if not comparable(a, b):
         return False
     if abs(a.number - b.number) <= tolerance * abs(b.number) * (1 + 1e-9):
         return True
     rate = a.kind in _ROUNDED or b.kind in _ROUNDED
-    return rate and a.number * b.number >= 0 and _rounds_to(a, b)
+    ratio = a.kind in _RATIOS and b.kind in _RATIOS and a.step <= b.step < 1
+    return (rate or ratio) and a.number * b.number >= 0 and _rounds_to(a, b)
 
 
 def same_digits(a: Value, b: Value, tolerance: float = 0.01) -> bool:

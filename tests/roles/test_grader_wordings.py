@@ -56,6 +56,34 @@ CASES = {
     "netchange": ("What is the net change in PP&E for AMD?", ("-$120 million", "FY2022"), ("$120.5 billion", "FY2022")),
     "capital": ("What was Costco's working capital?", ("$2,296 million", "FY2023"), ("$1,507 million", "FY2023")),
     "payout": ("What was Pepsi's dividend payout ratio?", ("0.66", "FY2022"), ("0.58", "FY2022")),
+    "opchange": (
+        "What is Adobe's year-over-year change in unadjusted operating income from FY2015 to FY2016?",
+        ("65.4%", None),
+        ("42.1%", None),
+    ),
+    "roa": (
+        "What is the FY2022 return on assets (ROA) for AES? Round your answer to two decimal places.",
+        ("-0.02", "FY2022"),
+        ("0.03", "FY2022"),
+    ),
+    "netinc": (
+        "What is Amazon's FY2019 net income attributable to shareholders (in USD millions)?",
+        ("$11588.00", "FY2019"),
+        ("$10073.00", "FY2019"),
+    ),
+    "dividends": (
+        "How much (in USD billions) did American Water Works pay out in cash dividends for FY2020?",
+        ("$0.40", "FY2020"),
+        ("$0.35", "FY2020"),
+    ),
+    "cogs": ("What is Coca Cola's FY2021 COGS % margin?", ("39.7%", "FY2021"), ("60.3%", "FY2021")),
+    "dpo": ("What is Amazon's FY2017 days payable outstanding (DPO)?", ("93.86", "FY2017"), ("99.1", "FY2017")),
+    "ppne": (
+        "What is the year end FY2018 net PPNE for 3M? Answer in USD billions.",
+        ("$8.70", "FY2018"),
+        ("$8.87", "FY2018"),
+    ),
+    "ccc": ("What is the FY2019 cash conversion cycle (CCC) for General Mills?", ("-3.7", "FY2019"), ("8.3", "FY2019")),
     "rev": ("甲公司的营业收入是多少？", ("1,234.56万元", "2023年度"), ("2,345.67万元", "2023年度")),
 }
 ROWS = (Path(__file__).parent / "grader_wordings.tsv").read_text(encoding="utf-8").splitlines()
