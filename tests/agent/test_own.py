@@ -43,8 +43,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def test_the_documented_agent_is_thirty_lines_and_plays(folder: Path) -> None:
     (folder / "careful.py").write_text(EXAMPLES[0])
     assert len([line for line in EXAMPLES[0].splitlines() if line.strip()]) <= 30
-    settings = Settings(lineup=Lineup(agent=("careful:factory",), modes=("search", "interact")), store=folder / "r.db")
-    result = asyncio.run(evaluate(settings))
+    lineup = Lineup(agent=("careful:factory",), modes=("search", "interact"), retrieval="own")
+    result = asyncio.run(evaluate(Settings(lineup=lineup, store=folder / "r.db", limit=16)))
     rows = {row["mode"]: row for row in result.rows}
     assert rows["interact"]["interaction_rate"] == 1.0
     assert rows["interact"]["ac1_touch"] > 0
