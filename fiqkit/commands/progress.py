@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable
 from types import TracebackType
 
 from rich.console import Console
@@ -14,6 +16,17 @@ from fiqkit.run.watch import Watch
 class _Rate(ProgressColumn):
     def render(self, task: Task) -> Text:
         return Text(f"{task.finished_speed or task.speed or 0:.1f}/s")
+
+
+class _Said(logging.Handler):
+    """Warnings of the kit, such as that a server is gone, above the bar and at once."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        super().__init__(logging.WARNING)
+        self._say = say
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._say(record.getMessage())
 
 
 class WorkProgress:
@@ -31,17 +44,20 @@ class WorkProgress:
         )
         self._task = self._bar.add_task("episodes", total=None, start=False)
         self._interrupts = 0
+        self._warnings = _Said(self._say)
         self.watch = Watch(self._started, self._progressed, self._interrupted, self._say)
 
     def _say(self, line: str) -> None:
         self._console.print(line, soft_wrap=True, highlight=False)
 
     def __enter__(self) -> WorkProgress:
+        logging.getLogger("fiqkit").addHandler(self._warnings)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        logging.getLogger("fiqkit").removeHandler(self._warnings)
         if self._bar.live.is_started:
             self._bar.stop()
 

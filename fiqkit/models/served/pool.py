@@ -4,6 +4,7 @@ done or hopeless."""
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +17,8 @@ from fiqkit.models.served.faults import Fault, Patience, Rejected
 from fiqkit.models.served.http import below, exchange, open_session
 from fiqkit.models.served.pace import Pace
 from fiqkit.models.served.window import Window
+
+_log = logging.getLogger(__name__)
 
 # (a reply's JSON, seconds since the request was made, seconds of these in line) → completion; Fault where it is none
 Read = Callable[[Any, float, float], Completion]
@@ -30,6 +33,7 @@ class Endpoint:
         self.in_flight = 0
         self.free_at = float("-inf")  # event-loop time before which nothing is sent here
         self._patience = patience
+        self.gone_since = float("inf")  # event-loop time, while it is suspect
         self._failures = 0
         self._asides = 0
 
@@ -56,14 +60,23 @@ class Endpoint:
             self.free_at = max(self.free_at, now + min(fault.retry_after, self._patience.longest_pause))
         if fault.down:
             self._failures += 1
+            if self._failures == self._patience.strikes:
+                self.gone_since = now
+                _log.warning("%s; set aside, tried again for up to %s", fault, _spoken(self._patience.give_up))
             if self.suspect and now >= self.free_at:
                 self.free_at = now + min(self._patience.most, self._patience.first * 2**self._asides)
                 self._asides += 1
 
     def succeeded(self, seconds: float, tokens: int) -> None:
         """Take note of a completion."""
+        if self.suspect:
+            _log.warning("%s: answers again", self.url)
         self._failures = self._asides = 0
         self.window.replied(seconds, tokens, self.in_flight)
+
+
+def _spoken(seconds: float) -> str:
+    return f"{seconds / 60:.0f} minutes" if seconds >= 120 else f"{seconds:.0f} s"
 
 
 @dataclass(slots=True)
@@ -168,6 +181,9 @@ class Pool:
             asks += fault.of_reply
             if fault.final or asks >= self._patience.asks or clock() - first > self._patience.give_up:
                 break
+            if self._all_gone(clock()):
+                self._turn_away(fault)
+                break
             avoid = endpoint
             if not self._another(endpoint):
                 if (fault.retry_after or 0) > self._patience.longest_pause:
@@ -208,7 +224,7 @@ class Pool:
         try:
             return await waiter.slot
         except asyncio.CancelledError:
-            if waiter.slot.done() and not waiter.slot.cancelled():
+            if waiter.slot.done() and not waiter.slot.cancelled() and not waiter.slot.exception():
                 waiter.slot.result().in_flight -= 1
                 self._dispatch()
             raise
@@ -234,6 +250,17 @@ class Pool:
     def _pick(self, key: int, avoid: Endpoint | None, now: float) -> Endpoint | None:
         free = [e for e in self.endpoints if e.in_flight < e.limit and now >= e.free_at]
         return min(free, key=lambda e: _rank(e, key, avoid)) if len(free) > 1 else next(iter(free), None)
+
+    def _all_gone(self, now: float) -> bool:
+        """Whether every server has failed for longer than it is waited for."""
+        return all(e.suspect and now - e.gone_since > self._patience.give_up for e in self.endpoints)
+
+    def _turn_away(self, fault: Fault) -> None:
+        """Fail those in line: with one try at a time they would wait for hours."""
+        while self._waiters:
+            slot = self._waiters.popleft().slot
+            if not slot.done():
+                slot.set_exception(EngineError(f"{fault} (no server has answered for a while)"))
 
     def _another(self, failed: Endpoint) -> bool:
         """Whether a server other than the one that failed can take the request at once."""
