@@ -6,6 +6,7 @@ Facts are named tuples, not dataclasses: a data set has millions, and each goes 
 from __future__ import annotations
 
 import json
+from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -183,8 +184,13 @@ def agree(one: Stated, other: Stated) -> bool:
     """Whether two values can be the same figure at different precision."""
     if one.value == other.value:
         return True
-    slack = sum(10.0**-p / 2 for f in (one, other) if -_EXACT < (p := precision(f.decimals)) < _EXACT)
-    return abs(one.value - other.value) <= slack * 1.0000001
+    return abs(one.value - other.value) <= (_slack(one) + _slack(other)) * 1.0000001
+
+
+def _slack(stated: Stated) -> float:
+    """Half of the last digit that a value is exact to; none where it is exact or says nothing."""
+    digits = precision(stated.decimals)
+    return 10.0**-digits / 2 if -_EXACT < digits < _EXACT else 0.0
 
 
 def finest(facts: Iterable[Fact]) -> tuple[list[Fact], int]:
@@ -193,16 +199,35 @@ def finest(facts: Iterable[Fact]) -> tuple[list[Fact], int]:
     Duplicates that contradict each other are all kept. Returns the rows in order of first sight, and the number of
     contradictions.
     """
-    kept: dict[tuple[object, ...], list[Fact]] = {}
+    groups: dict[tuple[object, ...], list[Fact]] = {}
     for fact in facts:
-        rows = kept.setdefault(
-            (fact.concept, fact.dims, fact.end, fact.start, fact.unit, fact.entity, fact.accession, fact.filed), []
-        )
-        for place, row in enumerate(rows):
-            if agree(row, fact):
-                finer = fact if precision(fact.decimals) > precision(row.decimals) else row
-                rows[place] = finer._replace(copies=row.copies + fact.copies)
-                break
-        else:
+        key = (fact.concept, fact.dims, fact.end, fact.start, fact.unit, fact.entity, fact.accession, fact.filed)
+        groups.setdefault(key, []).append(fact)
+    kept = [_merged(group) if len(group) > 1 else group for group in groups.values()]
+    return [row for rows in kept for row in rows], sum(len(rows) - 1 for rows in kept)
+
+
+def _merged(group: list[Fact]) -> list[Fact]:
+    """The rows of one fact. They are searched by value, so that thousands that contradict each other take no longer."""
+    rows: list[Fact] = []
+    order: list[tuple[float, int]] = []  # (value, its place in rows), sorted
+    widest = 0.0
+    for fact in group:
+        own = _slack(fact)
+        # Below the point where floats count no single units any more, equal whole numbers must still meet.
+        reach = (own + widest) * 1.0000001 + abs(fact.value) * 1e-15 if own + widest else 0
+        first, last = bisect_left(order, (fact.value - reach, -1)), bisect_right(order, (fact.value + reach, len(rows)))
+        place = min((place for _, place in order[first:last] if agree(rows[place], fact)), default=None)
+        if place is None:
+            place, known = len(rows), None
             rows.append(fact)
-    return [row for rows in kept.values() for row in rows], sum(len(rows) - 1 for rows in kept.values())
+        else:
+            known = rows[place]
+            finer = fact if precision(fact.decimals) > precision(known.decimals) else known
+            rows[place] = finer._replace(copies=known.copies + fact.copies)
+        if known is None or known.value != rows[place].value:
+            if known is not None:
+                del order[bisect_left(order, (known.value, place))]
+            insort(order, (rows[place].value, place))
+        widest = max(widest, own)
+    return rows

@@ -2,7 +2,8 @@
 
 `num` is read in slices of bytes, so that several processes can share one file. What the tables state is kept: `ddate`
 is the period's end rounded to a month's end, and a period of `qtrs` quarters starts the day after the month's end that
-lies so many quarters before. Co-registrants (`coreg`) are a dimension. Source: the readme inside each zip.
+lies so many quarters before. Co-registrants (`coreg`) are a dimension. The data sets with notes (`.tsv`) name the other
+dimensions by a hash, `dimh`, which the table `dim` spells out. Source: the readme inside each zip.
 """
 
 from __future__ import annotations
@@ -115,6 +116,7 @@ def _facts(
 ) -> None:
     with _table(archive, "num") as stream:
         at = _columns(stream.readline(), _NUM, f"{path}/num.txt")
+        segments = _segments(str(path), path.stat().st_mtime_ns) if "dimh" in at else {}
         offset = stream.tell()
         if bounds[0] > offset:
             # The line that this byte cuts belongs to the slice before.
@@ -124,7 +126,7 @@ def _facts(
         while offset < bounds[1] and (line := stream.readline()):
             offset += len(line)
             try:
-                reading.facts.append(_fact(line.decode("utf-8").rstrip("\r\n").split("\t"), at, filings))
+                reading.facts.append(_fact(line.decode("utf-8").rstrip("\r\n").split("\t"), at, filings, segments))
             except _LeftOut as reason:
                 reading.left_out[str(reason)] += 1
             except (ValueError, IndexError, InvalidOperation):
@@ -135,7 +137,24 @@ class _LeftOut(Exception):
     """Why a line gives no fact."""
 
 
-def _fact(cells: list[str], at: dict[str, int], filings: dict[str, Filing]) -> Fact:
+_NO_DIMENSIONS = "0x00000000"
+_EXACT = "32767"  # of `dcml`, where the filer says INF
+
+
+@lru_cache(maxsize=1)
+def _segments(path: str, modified: int) -> dict[str, str]:
+    """Hash → dimensions, as "BusinessSegments=East;", of a data set with notes; kept from slice to slice.
+
+    Raises:
+        UserError: the table is missing or damaged.
+    """
+    with zipfile.ZipFile(path) as archive, _table(archive, "dim") as stream:
+        at = _columns(stream.readline(), ("dimhash", "segments"), f"{path}/dim.tsv")
+        rows = (line.decode("utf-8", "replace").rstrip("\r\n").split("\t") for line in stream)
+        return {cells[at["dimhash"]]: cells[at["segments"]] for cells in rows if len(cells) == len(at)}
+
+
+def _fact(cells: list[str], at: dict[str, int], filings: dict[str, Filing], segments: dict[str, str]) -> Fact:
     if len(cells) != len(at):
         raise ValueError("number of cells")
     adsh, tag, version, ddate, qtrs, unit, value = (cells[at[column]] for column in _NUM)
@@ -148,11 +167,18 @@ def _fact(cells: list[str], at: dict[str, int], filings: dict[str, Filing]) -> F
     if end is None or not tag:
         raise ValueError("date or tag")
     number = exact(Decimal(value[:100]))
-    dims = _dims(cells[at["segments"]] if "segments" in at else "", cells[at["coreg"]] if "coreg" in at else "")
+    spelled = cells[at["segments"]] if "segments" in at else ""
+    if "dimh" in at and (key := cells[at["dimh"]]) not in ("", _NO_DIMENSIONS):
+        if key not in segments:
+            raise _LeftOut("dimensions that the table dim does not spell out")
+        spelled = segments[key]
+    dims = _dims(spelled, cells[at["coreg"]] if "coreg" in at else "")
+    digits = cells[at["dcml"]] if "dcml" in at else ""
+    decimals = "INF" if digits == _EXACT else digits or None
     tail = (filing.form, adsh, filing.filed, "fsds")
     concept = _concept(tag, version)
     return Fact(
-        filing.entity, filing.name, concept, number, unit or None, None, start_of(end, int(qtrs)), end, dims, *tail
+        filing.entity, filing.name, concept, number, unit or None, decimals, start_of(end, int(qtrs)), end, dims, *tail
     )
 
 

@@ -16,8 +16,20 @@ from lxml import etree
 from fiqkit.filings.fact import Number, Reading, exact, scaled
 from fiqkit.filings.text import block_text
 from fiqkit.filings.transform import UnknownFormat, transform
-from fiqkit.filings.transform.numerals import dot_decimal
-from fiqkit.filings.xbrl import CONTEXT, NIL, UNIT, Document, RawNumber, RawText, decimals_of, read_context, read_unit
+from fiqkit.filings.transform.numerals import plain
+from fiqkit.filings.xbrl import (
+    CONTEXT,
+    NIL,
+    UNIT,
+    Document,
+    Names,
+    RawNumber,
+    RawText,
+    decimals_of,
+    read_context,
+    read_unit,
+    reference,
+)
 
 NAMESPACES = ("http://www.xbrl.org/2013/inlineXBRL", "http://www.xbrl.org/2008/inlineXBRL")
 
@@ -28,7 +40,7 @@ _INCLUDED = etree.XPath(".//text()[not(ancestor::*[local-name()='exclude'])]", s
 
 def read_inline(roots: Sequence[Any], reading: Reading) -> Document:
     """Raw facts of a filing's inline documents; contexts and continuations may stand in any of them."""
-    document = Document()
+    document = Document(names=Names(roots))
     texts: list[Any] = []
     continued: dict[str | None, Any] = {}
     readers: dict[str, Callable[[Any], object]] = {
@@ -40,7 +52,7 @@ def read_inline(roots: Sequence[Any], reading: Reading) -> Document:
             f"{{{namespace}}}nonFraction": lambda element: _number(element, document, reading),
             f"{{{namespace}}}fraction": lambda element: _fraction(element, document, reading),
             f"{{{namespace}}}nonNumeric": texts.append,
-            f"{{{namespace}}}continuation": lambda element: continued.update({element.get("id"): element}),
+            f"{{{namespace}}}continuation": lambda element: continued.update({reference(element.get("id")): element}),
             f"{{{namespace}}}tuple": lambda element: reading.left_out.update(["tuple: not supported"]),
         }
     for root in roots:
@@ -59,7 +71,7 @@ def document_sets(roots: Sequence[Any]) -> list[list[Any]]:
     """
     sets: list[tuple[dict[Any, Any], list[Any]]] = []
     for root in roots if len(roots) > 1 else ():
-        document = Document()
+        document = Document(names=Names([root]))
         for element in root.iter(CONTEXT):
             read_context(element, document, Reading())
         for element in root.iter(UNIT):
@@ -105,7 +117,8 @@ def _number(element: Any, document: Document, reading: Reading) -> None:
         return
     get = element.get
     decimals = get("decimals") or decimals_of(value, get("precision"))
-    document.numbers.append(RawNumber(get("contextRef", ""), get("name", ""), value, get("unitRef", ""), decimals))
+    name = document.names.of(get("name", ""), element)
+    document.numbers.append(RawNumber(reference(get("contextRef")), name, value, reference(get("unitRef")), decimals))
 
 
 def _value(element: Any) -> Number:
@@ -116,7 +129,7 @@ def _value(element: Any) -> Number:
 
 @lru_cache(16384)  # a filing states most of its figures more than once
 def _figure(text: str, form: str | None, scale: str | None, negative: bool) -> Number:
-    numeral = transform(form.rpartition(":")[2], text) if form else dot_decimal(text)
+    numeral = transform(form.rpartition(":")[2], text) if form else plain(text)  # without a format nothing groups
     return scaled(numeral, int(scale or 0), negative)
 
 
@@ -136,9 +149,9 @@ def _fraction(element: Any, document: Document, reading: Reading) -> None:
     except (StopIteration, ValueError, ArithmeticError) as error:
         reading.left_out[f"fraction refused: {error}"] += 1
         return
-    document.numbers.append(
-        RawNumber(element.get("contextRef", ""), element.get("name", ""), value, element.get("unitRef", ""), "INF")
-    )
+    get = element.get
+    name = document.names.of(get("name", ""), element)
+    document.numbers.append(RawNumber(reference(get("contextRef")), name, value, reference(get("unitRef")), "INF"))
 
 
 def _decimal(element: Any) -> Decimal:
@@ -150,11 +163,11 @@ def _text(element: Any, continued: dict[str | None, Any], document: Document, re
         return
     pieces = [element]
     seen = set()
-    following = element.get("continuedAt")
+    following = reference(element.get("continuedAt"))
     while following and following in continued and following not in seen:
         seen.add(following)
         pieces.append(continued[following])
-        following = continued[following].get("continuedAt")
+        following = reference(continued[following].get("continuedAt"))
     if element.get("escape") in ("true", "1"):
         value = "\n".join(filter(None, map(block_text, pieces)))
     else:
@@ -164,4 +177,5 @@ def _text(element: Any, continued: dict[str | None, Any], document: Document, re
         value = transform(form.rpartition(":")[2], value) if form else value
     except (UnknownFormat, ValueError) as error:
         reading.remarks[f"text kept as displayed: {error}"] += 1
-    document.texts.append(RawText(element.get("contextRef", ""), element.get("name", ""), value))
+    name = document.names.of(element.get("name", ""), element)
+    document.texts.append(RawText(reference(element.get("contextRef")), name, value))

@@ -16,12 +16,13 @@ from fiqkit.filings.xbrl import (
     UNIT,
     XBRLI,
     Document,
+    Names,
     RawNumber,
     RawText,
     decimals_of,
-    name_of,
     read_context,
     read_unit,
+    reference,
 )
 
 _ROOT = re.compile(rb"<(?:[\w.-]+:)?xbrl[\s>]")
@@ -35,7 +36,7 @@ def is_instance(body: bytes) -> bool:
 
 def read_instance(root: Any, reading: Reading) -> Document:
     """Raw facts of an instance document."""
-    document = Document()
+    document = Document(names=Names([root]))
     for element in root.iterchildren("*"):
         if element.tag == CONTEXT:
             read_context(element, document, reading)
@@ -52,8 +53,8 @@ def _fact(element: Any, document: Document, reading: Reading) -> None:
     if element.get(NIL) in ("true", "1"):
         reading.left_out["nil"] += 1
         return
-    context, concept, text = element.get("contextRef"), name_of(element), (element.text or "").strip()
-    unit = element.get("unitRef")
+    context, concept = reference(element.get("contextRef")), document.names.of_element(element)
+    text, unit = (element.text or "").strip(), element.get("unitRef")
     if unit is None:
         document.texts.append(RawText(context, concept, _plain(element, text)))
         return
@@ -63,7 +64,7 @@ def _fact(element: Any, document: Document, reading: Reading) -> None:
         reading.left_out[f"number refused: {error}"] += 1
         return
     decimals = element.get("decimals") or decimals_of(value, element.get("precision"))
-    document.numbers.append(RawNumber(context, concept, value, unit, decimals))
+    document.numbers.append(RawNumber(context, concept, value, reference(unit), decimals))
 
 
 def _value(element: Any, text: str) -> Number:
@@ -81,7 +82,7 @@ def _value(element: Any, text: str) -> Number:
 
 def _decimal(text: str) -> Decimal:
     try:
-        return Decimal(text[:100].strip())
+        return Decimal(text.strip())
     except InvalidOperation as error:
         raise ValueError(f"{text[:40]!r} is not a numeral") from error
 

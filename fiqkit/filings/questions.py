@@ -17,6 +17,7 @@ from fiqkit.filings.damage import reason
 from fiqkit.filings.exports import NotOurs
 from fiqkit.filings.fact import Reading
 from fiqkit.filings.identity import passage_id
+from fiqkit.filings.tables import written
 from fiqkit.filings.text import Block, pack
 from fiqkit.records import Passage
 
@@ -30,6 +31,8 @@ def read_questions(data: bytes, path: Path, reading: Reading) -> None:
     """
     count = 0
     for count, (where, entry) in enumerate(_entries(data, path), 1):  # noqa: B007
+        if other := next((name for name, fields in _OTHERS.items() if fields <= entry.keys()), None):
+            raise NotOurs(f"{where}: a {other} file, which is not read; FinanceBench, TAT-QA and DocFinQA are")
         reader = next((read for field, read in _LAYOUTS.items() if field in entry), None)
         if reader is None:
             raise NotOurs(f"{where}: no question set: none of {', '.join(_LAYOUTS)} among its fields")
@@ -71,7 +74,8 @@ def _financebench(entry: Mapping[str, Any], reading: Reading) -> None:
     form = re.search(r"_(10K|10Q|8K|EARNINGS|Annual)", entry["doc_name"])
     for evidence in entry["evidence"]:
         text = _tidy(evidence.get("evidence_text_full_page") or evidence["evidence_text"])
-        place = f"{evidence.get('doc_name') or entry['doc_name']}:p{evidence.get('evidence_page_num')}"
+        page = evidence.get("evidence_page_num", evidence.get("page_number"))
+        place = f"{evidence.get('doc_name') or entry['doc_name']}:p{page}"
         passage = Passage(
             passage_id=passage_id(_tidy(place), entry["company"], text),
             text=text,
@@ -83,9 +87,11 @@ def _financebench(entry: Mapping[str, Any], reading: Reading) -> None:
 
 
 def _tatqa(entry: Mapping[str, Any], reading: Reading) -> None:
-    rows = [" | ".join(cell.strip() for cell in row if cell.strip()) for row in entry["table"]["table"]]
-    paragraphs = [p["text"] for p in sorted(entry["paragraphs"], key=lambda p: p["order"])]
-    text = _tidy("\n".join([*rows, *paragraphs]))
+    rows = [[_tidy(cell) for cell in row] for row in entry["table"]["table"]]
+    width = max(map(len, rows), default=0)
+    table = written([*row, *[""] * (width - len(row))] for row in rows if any(row))
+    paragraphs = [_tidy(p["text"]) for p in sorted(entry["paragraphs"], key=lambda p: p["order"])]
+    text = "\n".join([*table, *paragraphs])
     place = _tidy(f"tatqa:{entry['table']['uid']}")
     passage = Passage(passage_id=passage_id(place, text), text=text, source="tatqa")
     for question in entry["questions"]:
@@ -113,5 +119,11 @@ def _tidy(text: str) -> str:
     return "\n".join(line for line in lines if line)
 
 
+# Sets that share fields with those that are read → what tells them apart.
+_OTHERS = {
+    "FinQA or ConvFinQA": {"pre_text", "post_text"},
+    "MultiHiertt": {"tables", "paragraphs", "qa"},
+    "TAT-DQA": {"doc", "questions"},
+}
 # The field that gives a layout away → its reader.
 _LAYOUTS = {"financebench_id": _financebench, "table": _tatqa, "Context": _docfinqa}

@@ -92,7 +92,7 @@ CREATE TABLE filings (
 CREATE TABLE labels (concept TEXT PRIMARY KEY, label TEXT NOT NULL);
 CREATE TABLE fiscal_periods (
     entity TEXT NOT NULL,
-    kind TEXT NOT NULL,          -- year or quarter
+    kind TEXT NOT NULL,          -- year, transition or quarter
     start TEXT NOT NULL,
     end TEXT NOT NULL,
     facts INTEGER NOT NULL       -- how many facts attest it

@@ -6,10 +6,12 @@ Source: XBRL 2.1, XBRL Dimensions 1.0.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import date, timedelta
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from lxml import etree
@@ -26,6 +28,60 @@ XBRLDI = "{http://xbrl.org/2006/xbrldi}"
 NIL = "{http://www.w3.org/2001/XMLSchema-instance}nil"
 _FOREVER = "forever"
 _DECLARED = re.compile(rb"\s*<\?xml[^>]*encoding=[\"'](?!utf-?8)", re.IGNORECASE)
+
+
+# Namespace of a taxonomy → the prefix that all filers' facts share, whatever a document calls it.
+_TAXONOMIES = (
+    re.compile(r"https?://(?:xbrl\.)?(?:fasb\.org|us|sec\.gov)/([a-z][\w-]*?)(?:/\d{4}.*)?"),
+    re.compile(r"https?://xbrl\.(?:ifrs|iasb)\.org/.*/(ifrs[\w-]*|ias[\w-]*)"),
+)
+_ALSO = {"us-gaap-sup": "us-gaap-supplement"}  # filers' prefix for it
+
+
+@lru_cache(4096)
+def taxonomy_of(namespace: str) -> str | None:
+    """The usual prefix of a standard taxonomy: `http://fasb.org/us-gaap/2024` is us-gaap; None for a filer's own."""
+    found = next(filter(None, (pattern.fullmatch(namespace) for pattern in _TAXONOMIES)), None)
+    return _ALSO.get(found[1], found[1]) if found else None
+
+
+class Names:
+    """Qualified names as facts carry them: the namespace decides, a filer's own keep the document's prefix."""
+
+    def __init__(self, roots: Sequence[Any] = ()) -> None:
+        """Take the prefixes that the documents' first elements declare; others are looked up where they stand."""
+        declared: dict[str | None, set[str]] = {}
+        for root in roots:
+            for prefix, namespace in root.nsmap.items():
+                declared.setdefault(prefix, set()).add(namespace)
+        self._prefixes = {p: self._usual(p, *found) for p, found in declared.items() if len(found) == 1}
+
+    @staticmethod
+    def _usual(prefix: str | None, namespace: str) -> str:
+        usual = taxonomy_of(namespace)
+        return usual or (f"own-{prefix}" if prefix in ("us-gaap", "dei", "srt", "ifrs-full") else prefix or "")
+
+    def of(self, name: str, element: Any) -> str:
+        """A name in an attribute or in text, as `us-gaap:Revenues`, with the prefix that its namespace has."""
+        prefix, colon, local = name.strip().rpartition(":")
+        if not colon:
+            return local
+        usual = self._prefixes.get(prefix)
+        if usual is None:
+            namespace = element.nsmap.get(prefix)
+            usual = self._usual(prefix, namespace) if namespace else prefix
+        return f"{usual}:{local}"
+
+    def of_element(self, element: Any) -> str:
+        """The name of an element."""
+        namespace, _, local = element.tag.rpartition("}")
+        usual = self._usual(element.prefix, namespace[1:]) if namespace else element.prefix
+        return f"{usual}:{local}" if usual else local
+
+
+def reference(text: str | None) -> str:
+    """An id or a reference to one: white space around it is none of it (xs:IDREF)."""
+    return text.strip() if text else ""
 
 
 class Context(NamedTuple):
@@ -78,6 +134,7 @@ class Document:
     units: dict[str, str] = field(default_factory=dict)
     numbers: list[RawNumber] = field(default_factory=list)
     texts: list[RawText] = field(default_factory=list)
+    names: Names = field(default_factory=Names)
 
 
 def parse_xml(data: bytes, where: str) -> Any:
@@ -112,18 +169,18 @@ def _is_utf8(data: bytes) -> bool:
 def read_context(element: Any, document: Document, reading: Reading) -> None:
     """Take a context into the document, or count it as refused."""
     try:
-        document.contexts[element.get("id", "")] = _context(element)
+        document.contexts[reference(element.get("id"))] = _context(element, document.names)
     except ValueError as error:
-        document.refused.add(element.get("id", ""))
+        document.refused.add(reference(element.get("id")))
         reading.left_out[f"context refused: {error}"] += 1
 
 
 def read_unit(element: Any, document: Document) -> None:
     """Take a unit into the document."""
-    document.units[element.get("id", "")] = _unit(element)
+    document.units[reference(element.get("id"))] = _unit(element)
 
 
-def _context(element: Any) -> Context:
+def _context(element: Any, names: Names) -> Context:
     identifier = period = None
     dims: dict[str, str] = {}
     for child in element.iter(_IDENTIFIER, _PERIOD, _SEGMENT, _SCENARIO):
@@ -132,7 +189,7 @@ def _context(element: Any) -> Context:
         elif child.tag == _PERIOD:
             period = child
         else:
-            dims.update(_dims(child))
+            dims.update(_dims(child, names))
     if identifier is None or not (identifier.text or "").strip():
         raise ValueError("names no entity")
     start, end = _period(period)
@@ -147,32 +204,34 @@ def _entity(identifier: Any) -> str:
 def _period(period: Any) -> tuple[str | None, str]:
     if period is None:
         raise ValueError("has no period")
-    dates = {child.tag.rpartition("}")[2]: (child.text or "").strip()[:10] for child in period.iterchildren("*")}
+    dates = {child.tag.rpartition("}")[2]: (child.text or "").strip() for child in period.iterchildren("*")}
     if _FOREVER in dates:
         raise ValueError("lasts forever")
     if "instant" in dates:
-        return None, iso_date(dates["instant"])
-    return iso_date(dates.get("startDate", "")), iso_date(dates.get("endDate", ""))
+        return None, _last_day(dates["instant"])
+    return iso_date(dates.get("startDate", "")[:10]), _last_day(dates.get("endDate", ""))
 
 
-def _dims(parent: Any) -> dict[str, str]:
+def _last_day(text: str) -> str:
+    """The day that an end or an instant closes; midnight at its beginning closes the day before (XBRL 2.1, 4.7.2)."""
+    day, _, time = text.partition("T")
+    if re.match(r"00:00(:00(\.0*)?)?(?![\d.:])", time):
+        return (date.fromisoformat(iso_date(day)) - timedelta(days=1)).isoformat()
+    return iso_date(day[:10])
+
+
+def _dims(parent: Any, names: Names) -> dict[str, str]:
     """Axis → member; a typed member as `typed:VALUE`; content that is no dimension under its own name."""
     dims = {}
     for child in parent.iterchildren("*"):
         text = " ".join(("".join(child.itertext()) if len(child) else child.text or "").split())
         if child.tag == f"{XBRLDI}explicitMember":
-            dims[child.get("dimension", "").strip()] = text
+            dims[names.of(child.get("dimension", ""), child)] = names.of(text, child)
         elif child.tag == f"{XBRLDI}typedMember":
-            dims[child.get("dimension", "").strip()] = f"typed:{text}"
+            dims[names.of(child.get("dimension", ""), child)] = f"typed:{text}"
         else:
-            dims[name_of(child)] = text
+            dims[names.of_element(child)] = text
     return dims
-
-
-def name_of(element: Any) -> str:
-    """Qualified name of an element with the document's own prefix."""
-    local = etree.QName(element).localname
-    return f"{element.prefix}:{local}" if element.prefix else local
 
 
 def _unit(element: Any) -> str:

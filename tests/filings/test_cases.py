@@ -209,6 +209,10 @@ def test_headers(name: str, form: str, accession: str, filed: str, entity: str, 
 
 # Case → (concept, end, dims) → (value, start), of all facts.
 FACTS: dict[str, dict[tuple[str, str, str], tuple[Any, ...]]] = {
+    "01-idref-space.xml": {
+        ("us-gaap:AreaOfRealEstateProperty", "2024-12-31", "{}"): (14_500, None),
+        ("us-gaap:Assets", "2024-12-31", "{}"): (7, None),
+    },
     "02-scenario-typed.xml": {
         ("us-gaap:Revenues", "2024-12-31", '{"xx:CustomerAxis": "typed:C 7", "xx:RegionAxis": "xx:EastMember"}'): (
             41,
@@ -234,7 +238,19 @@ FACTS: dict[str, dict[tuple[str, str, str], tuple[Any, ...]]] = {
     "15a-gz-without-suffix.htm": {("us-gaap:Assets", "2024-12-31", "{}"): (3_000_000, None)},
     "15b-double.htm.gz": {("us-gaap:Assets", "2024-12-31", "{}"): (3_000_000, None)},
     "15d-multi-member.htm.gz": {("us-gaap:Assets", "2024-12-31", "{}"): (3_000_000, None)},
+    "17-prefix.xml": {
+        ("us-gaap:Revenues", "2024-12-31", "{}"): (41, "2024-01-01"),
+        ("us-gaap:Assets", "2024-12-31", "{}"): (9, None),
+    },
     "23-submission-2012.txt": {("us-gaap:Assets", "2024-12-31", "{}"): (7, None)},
+    "64-notes.zip": {
+        ("us-gaap:Revenues", "2024-12-31", "{}"): (100, "2024-01-01"),
+        ("us-gaap:Revenues", "2024-12-31", '{"BusinessSegments": "East"}'): (60, "2024-01-01"),
+        ("us-gaap:Revenues", "2024-12-31", '{"BusinessSegments": "West"}'): (40, "2024-01-01"),
+    },
+    "68-cik-string.json": {("us-gaap:Revenues", "2023-12-31", "{}"): (100, "2023-01-01")},
+    "69-bom.json": {("us-gaap:Revenues", "2023-12-31", "{}"): (100, "2023-01-01")},
+    "73-odd-values.json": {("us-gaap:Revenues", "2023-12-31", "{}"): (100, "2023-01-01")},
     "24-two-sets-same-id.txt": {
         ("us-gaap:Revenues", "2024-12-31", "{}"): (10_000_000, "2024-01-01"),
         ("xx:TtlFeeAmt", "2025-03-01", "{}"): (5_000_000, "2025-03-01"),
@@ -247,7 +263,18 @@ def test_facts(name: str, cases: Path) -> None:
     assert {(f.concept, f.end, f.dims): (f.value, f.start) for f in read(cases / name).facts} == FACTS[name]
 
 
+def test_other_facts(cases: Path) -> None:
+    prefix = read(cases / "17-prefix.xml").facts[0]
+    assert (prefix.name, prefix.form) == ("Prefix Corp", "10-K")
+    assert [t.value for t in read(cases / "19-cover-code.htm").texts] == ["E9", "Z4", "L3", "P49D"]
+    assert {f.entity for f in read(cases / "68-cik-string.json").facts} == {"12345"}
+    segments = {f.dims: f.value for f in read(cases / "65-segments.zip").facts}
+    assert (segments["{}"], segments['{"ProductOrService": "A"}']) == (100, 60)
+    assert sorted(f.value for f in read(cases / "73b-big-integer.json").facts) == [100, 9.3e18]
+
+
 def test_what_is_left_out_is_counted(cases: Path) -> None:
+    assert sum(read(cases / "73-odd-values.json").left_out.values()) == 4
     assert sum(read(cases / "05-parens-sign.htm").left_out.values()) == 1
     assert read(cases / "09-targets.htm").left_out == {"meant for another target document": 1}
     odd = read(cases / "13-odd-date.htm")
@@ -271,7 +298,16 @@ def test_10_duplicates(cases: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "words"), [("15c-filing.zip", "unpack it"), ("16-browser-saved.htm", "saved by a browser")]
+    ("name", "words"),
+    [
+        ("15c-filing.zip", "unpack it"),
+        ("16-browser-saved.htm", "saved by a browser"),
+        ("72a-companyconcept.json", "companyconcept"),
+        ("72b-frames.json", "frames"),
+        ("72c-submissions.json", "submissions"),
+        ("74-cut.json", "damaged JSON"),
+        ("79-finqa.json", "FinQA"),
+    ],
 )
 def test_files_that_are_refused_in_one_line(name: str, words: str, cases: Path) -> None:
     with pytest.raises(UserError, match=words) as error:
@@ -340,3 +376,34 @@ def test_87_two_companies_files_of_one_name(cases: Path, tmp_path: Path) -> None
     passages = list(ingested(cases / "87-same-stem", tmp_path)[1].passages())
     assert {p.company for p in passages} == {"Alpha Corp", "Beta Corp"}
     assert len({p.passage_id for p in passages}) == len(passages)
+
+
+def test_calendars(cases: Path, tmp_path: Path) -> None:
+    from fiqkit.filings.fiscal import fiscal_calendar
+
+    def periods(name: str, kind: str) -> list[tuple[str, str]]:
+        place = tmp_path / f"{name}-{kind}"
+        place.mkdir()
+        return [(p.start, p.end) for p in fiscal_calendar(ingested(cases / name, place)[1], "12345") if p.kind == kind]
+
+    assert periods("76-53-weeks.json", "year") == [("2022-09-25", "2023-09-30"), ("2023-10-01", "2024-09-28")]
+    assert len(periods("76-53-weeks.json", "quarter")) >= 4
+    assert len(periods("77-transition.json", "year")) == 3
+    assert periods("77-transition.json", "transition") == [("2023-07-01", "2024-03-31")]
+    assert periods("78-two-sources", "year") == [("2023-10-01", "2024-09-28")]
+
+
+def test_question_sets(cases: Path) -> None:
+    tatqa = read(cases / "80-tatqa.json")
+    assert [p.text for p in tatqa.passages] == [" | 2019 | 2018\nRevenue | 10 | 9\nOther |  | 4\nPara."]
+    assert [c["value"] for c in tatqa.candidates[tatqa.passages[0].passage_id]] == ["10; 9 million", "-1.9 percent"]
+    bench = read(cases / "82-financebench-empty.jsonl")
+    assert [p.text for p in bench.passages] == ["Page nine text"]
+    docs = read(cases / "83-docfinqa.json")
+    assert len(docs.passages) == 1 and [c["value"] for c in docs.candidates[docs.passages[0].passage_id]] == ["5", "6"]
+
+
+def test_every_case_stands_here(cases: Path) -> None:
+    """Each input that is at hand is named by a test of this file."""
+    text = Path(__file__).read_text("utf-8")
+    assert [path.name for path in cases.iterdir() if path.name != "EXPECTED.txt" and path.name not in text] == []

@@ -12,6 +12,7 @@ from samples import companyfacts, fsds
 from fiqkit.errors import UserError
 from fiqkit.filings import fsds as data_sets
 from fiqkit.filings.companyfacts import read_companyfacts
+from fiqkit.filings.exports import NotOurs
 from fiqkit.filings.fact import Reading
 
 
@@ -115,3 +116,49 @@ def test_the_published_quarter_is_read_to_the_last_line(shared_data: Path) -> No
     lines = sum(1 for _ in zipfile.ZipFile(path).open("num.txt")) - 1
     assert len(reading.facts) + sum(reading.left_out.values()) == lines == 126650
     assert reading.left_out == {"nil": 52}
+
+
+def test_a_byte_order_mark_and_a_number_beyond_64_bits() -> None:
+    plain, marked, large = Reading(), Reading(), Reading()
+    read_companyfacts(io.BytesIO(companyfacts()), "x", plain)
+    read_companyfacts(io.BytesIO(b"\xef\xbb\xbf" + companyfacts()), "x", marked)
+    assert marked.facts == plain.facts
+    read_companyfacts(io.BytesIO(companyfacts().replace(b"1234000000", b"9300000000000000000")), "x", large)
+    assert len(large.facts) == len(plain.facts) and large.left_out == plain.left_out
+    assert 9.3e18 in {fact.value for fact in large.facts}
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b'{"cik": 1, "taxonomy": "us-gaap", "tag": "Revenues", "units": {}}', "companyconcept"),
+        (b'{"taxonomy": "us-gaap", "tag": "Revenues", "ccp": "CY2023", "pts": 1, "data": [{"cik": 1}]}', "frames"),
+        (b'{"cik": "1", "name": "x", "filings": {"recent": {}}}', "submissions"),
+    ],
+)
+def test_other_files_of_the_sec_are_named(data: bytes, words: str) -> None:
+    with pytest.raises(NotOurs, match=words):
+        read_companyfacts(io.BytesIO(data), "x", Reading())
+
+
+NOTES_NUM = "adsh\ttag\tversion\tddate\tqtrs\tuom\tdimh\tvalue\tdcml\n" + "".join(
+    f"0000012345-24-000001\tRevenues\tus-gaap/2023\t20231231\t4\tUSD\t{key}\t{value}\t{digits}\n"
+    for key, value, digits in (("0x00000000", 100, -6), ("0x0a", 60, 32767), ("0x0b", 40, 0), ("0xff", 7, 0))
+)
+
+
+def test_a_data_set_with_notes_is_joined_to_its_dimensions(tmp_path: Path) -> None:
+    path = tmp_path / "notes.zip"
+    with zipfile.ZipFile(io.BytesIO(fsds())) as base, zipfile.ZipFile(path, "w") as archive:
+        for table in ("sub", "tag"):
+            archive.writestr(f"{table}.tsv", base.read(f"{table}.txt"))
+        archive.writestr("num.tsv", NOTES_NUM)
+        archive.writestr("dim.tsv", "dimhash\tsegments\tsegt\n0x0a\tBusinessSegments=East;\t0\n0x0b\tA=B;C=D;\t0\n")
+    reading = Reading()
+    data_sets.read_fsds(path, (0, 1 << 20), reading)
+    assert [(f.value, f.dims, f.decimals) for f in reading.facts] == [
+        (100, "{}", "-6"),
+        (60, '{"BusinessSegments": "East"}', "INF"),
+        (40, '{"A": "B", "C": "D"}', "0"),
+    ]
+    assert sum(reading.left_out.values()) == 1

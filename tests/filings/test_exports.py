@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -354,7 +355,7 @@ def test_question_sets_keep_the_asked_value_out_of_the_passage() -> None:
     reading = Reading()
     read_questions(QUESTIONS, Path("tatqa.json"), reading)
     (passage,) = reading.passages
-    assert passage.text == "2019 | 2018\nTotal sales | $1,496.5 | $1,202.9\nSales by contract type."
+    assert passage.text == " | 2019 | 2018\nTotal sales | $1,496.5 | $1,202.9\nSales by contract type."
     assert reading.candidates == {
         passage.passage_id: [{"question": "What were total sales in 2019?", "value": "$1,496.5 million"}]
     }
@@ -378,3 +379,39 @@ def test_published_question_sets(shared_data: Path) -> None:
         assert len({p.passage_id for p in reading.passages}) == len(reading.passages)
         counts[path.name] = (len(reading.passages), sum(map(len, reading.candidates.values())))
     assert counts == {"financebench_open_source.jsonl": (168, 189), "tatqa_dataset_dev.json": (278, 1668)}
+
+
+@pytest.mark.conformance
+def test_every_cell_of_tat_qa_stands_in_its_column(shared_data: Path) -> None:
+    path = shared_data / "qa/tatqa_dataset_dev.json"
+    reading = Reading()
+    read_questions(path.read_bytes(), path, reading)
+    entries = {entry["table"]["uid"]: entry["table"]["table"] for entry in json.loads(path.read_bytes())}
+    assert len(reading.passages) == len(entries) == 278
+    for passage in reading.passages:
+        table = [[" ".join(cell.split()) for cell in row] for row in entries[passage.passage_id.split(":")[1]]]
+        table = [row for row in table if any(row)]
+        assert [line.split(" | ") for line in passage.text.split("\n")[: len(table)]] == table
+
+
+@pytest.mark.parametrize(
+    ("entry", "name"),
+    [
+        ({"pre_text": [], "post_text": [], "table": [["a"]], "qa": {}}, "FinQA"),
+        ({"tables": [], "paragraphs": [], "qa": {}}, "MultiHiertt"),
+        ({"doc": {}, "questions": []}, "TAT-DQA"),
+    ],
+)
+def test_other_question_sets_are_named(entry: dict[str, object], name: str) -> None:
+    with pytest.raises(NotOurs, match=name):
+        read_questions(json.dumps([entry]).encode(), Path("x.json"), Reading())
+
+
+def test_one_id_for_two_evidences_of_a_page_there_is_not() -> None:
+    entry = {"financebench_id": "1", "company": "A", "doc_name": "A_2022_10K", "question": "q", "answer": "5"}
+    lines = [entry | {"evidence": [{"evidence_text": text, "page_number": 9}]} for text in ("One.", "Two.", "One.")]
+    reading = Reading()
+    read_questions("\n".join(map(json.dumps, [entry | {"evidence": []}, *lines])).encode(), Path("x.jsonl"), reading)
+    assert [p.text for p in reading.passages] == ["One.", "Two."]
+    assert [len(c) for c in reading.candidates.values()] == [2, 1]
+    assert reading.passages[0].passage_id.startswith("A_2022_10K:p9:")

@@ -102,17 +102,39 @@ def test_lines_of_a_statement_keep_acronyms_only() -> None:
 
 def test_trailing_twelve_months_give_way_to_the_fiscal_year() -> None:
     spans = [
-        ("2021-09-26", "2022-09-24", 90),
-        ("2022-09-25", "2023-09-30", 100),  # 53 weeks
-        ("2022-04-01", "2023-03-31", 3),  # trailing
-        ("2022-09-25", "2022-12-31", 40),
-        ("2022-09-25", "2023-04-01", 30),  # half a year: neither
+        ("2021-09-26", "2022-09-24", 90, False),
+        ("2022-09-25", "2023-09-30", 100, False),  # 53 weeks
+        ("2022-04-01", "2023-03-31", 3, False),  # trailing
+        ("2022-09-25", "2022-12-31", 40, False),
+        ("2022-09-25", "2023-04-01", 30, False),  # half a year: neither
     ]
     assert fiscal_periods(spans) == [
         FiscalPeriod("year", "2021-09-26", "2022-09-24", 90),
         FiscalPeriod("year", "2022-09-25", "2023-09-30", 100),
         FiscalPeriod("quarter", "2022-09-25", "2022-12-31", 40),
     ]
+
+
+def test_quarters_of_sixteen_weeks_and_a_transition_between_two_years() -> None:
+    spans = [
+        ("2022-01-30", "2023-01-28", 90, False),
+        ("2022-01-30", "2022-05-21", 40, False),  # sixteen weeks
+        ("2023-01-29", "2023-09-30", 30, False),  # a change of the year's end
+        ("2023-10-01", "2024-09-28", 80, False),
+        ("2023-03-01", "2023-09-30", 5, False),  # begins where no year ends
+    ]
+    assert [(p.kind, p.end) for p in fiscal_periods(spans)] == [
+        ("year", "2023-01-28"),
+        ("year", "2024-09-28"),
+        ("transition", "2023-09-30"),
+        ("quarter", "2022-05-21"),
+    ]
+
+
+def test_an_end_that_is_known_exactly_wins_over_a_rounded_one() -> None:
+    exact, rounded = ("2023-10-01", "2024-09-28", 2, False), ("2023-10-01", "2024-09-30", 300, True)
+    assert fiscal_periods([rounded, exact]) == [FiscalPeriod("year", "2023-10-01", "2024-09-28", 302)]
+    assert fiscal_periods([rounded]) == [FiscalPeriod("year", "2023-10-01", "2024-09-30", 300)]
 
 
 def test_the_calendar_ignores_fy(tmp_path: Path) -> None:

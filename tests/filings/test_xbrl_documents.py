@@ -6,11 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from samples import COVER, FILING, INSTANCE, RESOURCES, context, inline, number
 
 from fiqkit.errors import UserError
 from fiqkit.filings.documents import read_filing
-from fiqkit.filings.fact import Fact, Reading
+from fiqkit.filings.fact import Fact, Reading, agree, finest, precision
 from fiqkit.filings.ingest import ingest
 
 PATH = Path("acme_10-K_0000012345-24-000001.html")
@@ -55,6 +57,7 @@ def test_a_fact_carries_its_filing() -> None:
         (number("a:B", "0.1", scale="", decimals="1"), 0.1),
         (number("a:B", "4.35", scale="2", decimals="0"), 435),
         (number("a:B", "1024", format="", scale="0"), 1024),
+        (number("a:B", "1.5", " y ", " usd ", format="", scale="0"), 1.5),
         (number("a:B", "three", format="ixt-sec:numwordsen", scale="0", decimals="INF"), 3),
         (number("a:B", "<span>1,</span><b>234</b>", scale="0"), 1234),
         (number("a:B", "1,2<ix:exclude>(3)</ix:exclude>34", scale="0"), 1234),
@@ -117,6 +120,8 @@ def test_contradicting_duplicates_are_all_kept_with_a_remark() -> None:
         (number("a:B", "1", unit="nothing"), "unit"),
         (number("a:B", "1", format="ixt:imaginary"), "imaginary"),
         (number("a:B", "one or two"), "numeral"),
+        (number("a:B", "1,024", format=""), "numeral"),
+        (number("a:B", "(500)", format=""), "numeral"),
         (number("a:B", "1", scale="999999999"), "scale"),
     ],
 )
@@ -334,3 +339,68 @@ def test_an_instance_that_the_sec_extracted_is_skipped_beside_its_document(tmp_p
     (tmp_path / "in/a-20231231_htm.xml").write_bytes(INSTANCE)
     summary = ingest([tmp_path / "in"], tmp_path / "facts.db")
     assert (summary.faults, summary.read) == ([], {"filing": 1})
+
+
+@pytest.mark.parametrize(
+    ("period", "start", "end"),
+    [
+        ("2024-01-01/2024-12-31", "2024-01-01", "2024-12-31"),
+        ("2024-01-01T00:00:00/2024-12-31T23:59:59", "2024-01-01", "2024-12-31"),
+        ("2024-01-01T00:00:00/2025-01-01T00:00:00", "2024-01-01", "2024-12-31"),
+        ("2025-01-01T00:00:00Z", None, "2024-12-31"),
+        ("2024-12-31T12:00:00", None, "2024-12-31"),
+        (" 2024-12-31 ", None, "2024-12-31"),
+    ],
+)
+def test_ends_with_a_time(period: str, start: str | None, end: str) -> None:
+    """Midnight at a day's beginning closes the day before."""
+    (fact,) = facts(number("a:B", "1", "z"), context("z", period) + RESOURCES)
+    assert (fact.start, fact.end) == (start, end)
+
+
+def test_the_namespace_decides_and_not_the_prefix() -> None:
+    """In concepts, axes, members and the cover page, of every standard taxonomy; a filer's own keeps its prefix."""
+    instance = (
+        INSTANCE.replace(b"us-gaap:", b"g:")
+        .replace(b"xmlns:us-gaap=", b"xmlns:g=")
+        .replace(b"dei:", b"d:")
+        .replace(b"xmlns:dei=", b"xmlns:d=")
+    )
+    kept, renamed = read(INSTANCE, Path("x.xml")), read(instance, Path("x.xml"))
+    assert renamed.facts == kept.facts and renamed.texts == kept.texts and renamed.facts[0].name == "Acme Rockets Inc."
+    other = inline(number("g:Revenues", "1") + number("i:Revenue", "2") + number("us-gaap:X", "3")).replace(
+        b'xmlns:us-gaap="http://fasb.org/us-gaap/2024"',
+        b'xmlns:us-gaap="http://own.example" xmlns:g="http://fasb.org/us-gaap/2025" '
+        b'xmlns:i="https://xbrl.ifrs.org/taxonomy/2024-03-27/ifrs-full"',
+    )
+    assert [f.concept for f in read(other).facts] == ["us-gaap:Revenues", "ifrs-full:Revenue", "own-us-gaap:X"]
+
+
+def test_dimensions_by_their_namespace() -> None:
+    body = number("acme:B", "1", "s")
+    renamed = inline(body).replace(b"us-gaap:Statement", b"g:Statement").replace(b"xmlns:us-gaap=", b"xmlns:g=")
+    assert read(renamed).facts[0].dims == read(inline(body)).facts[0].dims
+
+
+stated = st.tuples(st.integers(-3000, 3000), st.sampled_from([None, "0", "-1", "-2", "INF"]))
+
+
+@given(st.lists(stated, max_size=25))
+def test_duplicates_as_by_comparing_each_with_each(values: list[tuple[int, str | None]]) -> None:
+    base = read(FILING).facts[0]
+    given_facts = [base._replace(value=value, decimals=decimals) for value, decimals in values]
+    rows: list[Fact] = []
+    for fact in given_facts:
+        place = next((n for n, row in enumerate(rows) if agree(row, fact)), None)
+        if place is None:
+            rows.append(fact)
+        else:
+            finer = max((rows[place], fact), key=lambda f: precision(f.decimals))
+            rows[place] = finer._replace(copies=rows[place].copies + 1)
+    assert finest(given_facts)[0] == rows
+
+
+def test_twenty_thousand_values_of_one_fact() -> None:
+    base = read(FILING).facts[0]
+    kept, contradictions = finest(base._replace(value=n * 7919 % 20011, decimals="INF") for n in range(20000))
+    assert (len(kept), contradictions) == (20000, 19999)

@@ -6,10 +6,11 @@ taken in that order.
 
 from __future__ import annotations
 
+import calendar
 import re
 import unicodedata
 from collections.abc import Callable
-from datetime import date
+from datetime import date, timedelta
 from functools import partial
 
 # The first letters that tell a language's months apart, January first.
@@ -91,7 +92,7 @@ def _iso(parts: dict[str, int], text: str) -> str:
 
 
 _PART = {"day": "d", "monthname": "m", "monthroman": "m", "month": "m", "year": "y", "erayear": "ey"}
-_ORDERS = ("dm", "dmy", "md", "mdy", "my", "ym", "ymd")
+_ORDERS = ("dm", "dmy", "md", "mdy", "my", "ydm", "ym", "ymd")
 _SPELLED = {letter: [word for word, short in _PART.items() if short == letter] for letter in "dmy"}
 
 
@@ -116,6 +117,34 @@ def _all() -> dict[str, Callable[[str], str]]:
     return rules
 
 
+# The months of India's national calendar, Chaitra first, by their first letters.
+_SAKA = (
+    "चैत्र|cait|chait वैशाख|vai ज्येष्ठ|jya|jye आषा|asad|asha|āsād श्राव|srav|shra भाद्र|bhad|bhād "
+    "आश्विन|अश्विन|asv|ashv|āsv कार्त|kart|kārt अग्रह|मार्ग|agra|marg|mārg पौष|paus|paush माघ|magh|māgh फाल्ग|phal|phāl"
+)
+
+
+def _saka_date(text: str) -> str:
+    """A day of India's national calendar as one of ours: Chaitra begins on 22 March, in our leap years on the 21st."""
+    tokens = _TOKEN.findall(unicodedata.normalize("NFKC", text).lower())
+    parts = [int(token) if token.isdigit() else _saka_month(token) for token in tokens]
+    if len(parts) != 3 or None in parts:
+        raise ValueError(f"{text[:40]!r} is not a date of India's national calendar")
+    day, month, year = (part or 0 for part in parts)
+    year += 1900 if year < 100 else 0
+    leap = calendar.isleap(year + 78)
+    lengths = [31 if leap else 30, *[31] * 5, *[30] * 6]
+    if not (1 <= month <= 12 and 1 <= day <= lengths[month - 1] and 1 <= year < 9900):
+        raise ValueError(f"{text[:40]!r} is not a date of India's national calendar")
+    first = date(year + 78, 3, 21 if leap else 22)
+    return (first + timedelta(days=sum(lengths[: month - 1]) + day - 1)).isoformat()
+
+
+def _saka_month(word: str) -> int | None:
+    stems = enumerate(_SAKA.split(), 1)
+    return next((n for n, names in stems if any(word.startswith(name) for name in names.split("|"))), None)
+
+
 # The first registry named dates after their look in one country.
 _FIRST = {
     "dmy": ("slasheu", "doteu", "longuk", "shortuk"),
@@ -126,6 +155,7 @@ _FIRST = {
     "ym": ("longyearmonth", "shortyearmonth"),
 }
 
-DATES: dict[str, Callable[[str], str]] = _all() | {
-    f"date{name}": partial(_date, order=order, language="en") for order, names in _FIRST.items() for name in names
-}
+DATES: dict[str, Callable[[str], str]] = {
+    **_all(),
+    **dict.fromkeys(("calindaymonthyear", "dateinddaymonthyear", "dateinddaymonthnameyearhi"), _saka_date),
+} | {f"date{name}": partial(_date, order=order, language="en") for order, names in _FIRST.items() for name in names}

@@ -35,6 +35,36 @@ Ukraine; US United States; US United States of America; UY Uruguay; VG British V
 Africa
 """)
 
+# Countries and Canada's provinces as EDGAR codes them on its forms: two characters that are neither postal nor ISO.
+EDGAR = _table("""
+A0 Alberta; A1 British Columbia; A2 Manitoba; A3 New Brunswick; A4 Newfoundland; A5 Nova Scotia; A6 Ontario; A7 Prince
+Edward Island; A8 Quebec; A9 Saskatchewan; B0 Yukon; Z4 Canada; B2 Afghanistan; B3 Albania; B4 Algeria; B6 Andorra; B7
+Angola; 1A Anguilla; B9 Antigua and Barbuda; C1 Argentina; 1B Armenia; 1C Aruba; C3 Australia; C4 Austria; 1D
+Azerbaijan; C5 Bahamas; C6 Bahrain; C7 Bangladesh; C8 Barbados; 1F Belarus; C9 Belgium; D1 Belize; G6 Benin; D0
+Bermuda; D2 Bhutan; D3 Bolivia; 1E Bosnia and Herzegovina; B1 Botswana; D5 Brazil; D9 Brunei Darussalam; E0 Bulgaria;
+X2 Burkina Faso; E2 Burundi; E3 Cambodia; E4 Cameroon; E8 Cape Verde; E9 Cayman Islands; F0 Central African Republic;
+F2 Chad; F3 Chile; F4 China; F4 Peoples Republic of China; F8 Colombia; F9 Comoros; G0 Congo; G1 Cook Islands; G2
+Costa Rica; L7 Cote dIvoire; 1M Croatia; G3 Cuba; G4 Cyprus; 2N Czech Republic; G7 Denmark; 1G Djibouti; G9 Dominica;
+G8 Dominican Republic; H1 Ecuador; H2 Egypt; H3 El Salvador; H4 Equatorial Guinea; 1J Eritrea; 1H Estonia; H5
+Ethiopia; H7 Falkland Islands; H6 Faroe Islands; H8 Fiji; H9 Finland; I0 France; I3 French Guiana; I4 French
+Polynesia; I5 Gabon; I6 Gambia; 2Q Georgia; 2M Germany; J0 Ghana; J1 Gibraltar; J3 Greece; J4 Greenland; J5 Grenada;
+J6 Guadeloupe; J8 Guatemala; Y7 Guernsey; J9 Guinea; S0 GuineaBissau; K0 Guyana; K1 Haiti; K2 Honduras; K3 Hong Kong;
+K5 Hungary; K6 Iceland; K7 India; K8 Indonesia; K9 Iran; L0 Iraq; L2 Ireland; Y8 Isle of Man; L3 Israel; L6 Italy; L8
+Jamaica; M0 Japan; Y9 Jersey; M2 Jordan; 1P Kazakhstan; M3 Kenya; J2 Kiribati; M5 South Korea; M5 Korea Republic of;
+M6 Kuwait; 1N Kyrgyzstan; M7 Laos; 1R Latvia; M8 Lebanon; M9 Lesotho; N0 Liberia; N1 Libya; N2 Liechtenstein; 1Q
+Lithuania; N4 Luxembourg; N5 Macau; 1U Macedonia; N6 Madagascar; N7 Malawi; N8 Malaysia; N9 Maldives; O0 Mali; O1
+Malta; 1T Marshall Islands; O2 Martinique; O3 Mauritania; O4 Mauritius; O5 Mexico; 1S Moldova; O9 Monaco; P0 Mongolia;
+Z5 Montenegro; P2 Morocco; P3 Mozambique; T6 Namibia; P6 Nepal; P7 Netherlands; P8 Netherlands Antilles; Q2 New
+Zealand; Q3 Nicaragua; Q4 Niger; Q5 Nigeria; Q8 Norway; P4 Oman; R0 Pakistan; R1 Panama; R2 Papua New Guinea; R4
+Paraguay; R5 Peru; R6 Philippines; R9 Poland; S1 Portugal; S3 Qatar; S5 Romania; 1Z Russia; 1Z Russian Federation; S6
+Rwanda; U7 Saint Kitts and Nevis; U9 Saint Lucia; V1 Saint Vincent and the Grenadines; Y0 Samoa; S8 San Marino; T0
+Saudi Arabia; T1 Senegal; Z2 Serbia; T2 Seychelles; T8 Sierra Leone; U0 Singapore; 2B Slovakia; 2A Slovenia; T3 South
+Africa; U3 Spain; F1 Sri Lanka; V3 Suriname; V7 Sweden; V8 Switzerland; F5 Taiwan; 2D Tajikistan; W0 Tanzania; W1
+Thailand; W2 Togo; W5 Trinidad and Tobago; W6 Tunisia; W8 Turkey; 2E Turkmenistan; W7 Turks and Caicos Islands; W9
+Uganda; 2H Ukraine; C0 United Arab Emirates; X0 United Kingdom; X1 United States; X3 Uruguay; 2K Uzbekistan; X5
+Venezuela; Q1 Viet Nam; Q1 Vietnam; D8 British Virgin Islands; D8 Virgin Islands British; Y4 Zambia; Y5 Zimbabwe
+""")
+
 EXCHANGES = {
     "new york stock exchange": "NYSE",
     "new york stock exchange llc": "NYSE",

@@ -26,13 +26,15 @@ def plain(text: str) -> str:
 
 
 def dot_decimal(text: str) -> str:
-    """Point before the decimals; commas and spaces group."""
-    return plain(text.translate(_SPACES).replace(",", "").replace("，", ""))
+    """Point before the decimals; commas and spaces group, but not after the point ("1.234,5" is another format's)."""
+    whole, point, decimals = text.translate(_SPACES).replace("，", ",").partition(".")
+    return plain(whole.replace(",", "") + point + decimals)
 
 
 def comma_decimal(text: str) -> str:
-    """Comma before the decimals; points and spaces group."""
-    return plain(text.translate(_SPACES).replace(".", "").replace(",", "."))
+    """Comma before the decimals; points and spaces group, but not after the comma."""
+    whole, comma, decimals = text.translate(_SPACES).partition(",")
+    return plain(whole.replace(".", "") + comma.replace(",", ".") + decimals)
 
 
 def unit_decimal(text: str) -> str:

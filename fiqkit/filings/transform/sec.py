@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from fractions import Fraction
 from functools import partial
 
-from fiqkit.filings.transform.names import COUNTRIES, EXCHANGES, FILER_CATEGORIES, STATES
+from fiqkit.filings.transform.names import COUNTRIES, EDGAR, EXCHANGES, FILER_CATEGORIES, STATES
 from fiqkit.filings.transform.numerals import dot_decimal
 from fiqkit.filings.transform.words import duration, iso_duration, numeral
 
@@ -17,7 +17,10 @@ _OPEN = frozenset("☐□o¨❑❏◻")
 
 
 def _duration(text: str, unit: str) -> str:
-    return iso_duration(Fraction(dot_decimal(text.strip().lstrip("-"))), unit)
+    """A count as a duration; weeks become days, and what lies before keeps its sign."""
+    count = text.strip().replace("\u2212", "-")
+    sign = "-" if count.startswith("-") else ""
+    return sign + iso_duration(Fraction(dot_decimal(count.removeprefix("-"))), unit)
 
 
 def _ballot_box(text: str) -> str:
@@ -61,6 +64,6 @@ SEC: dict[str, Callable[[str], str]] = {
     "exchnameen": lambda text: _code(text, EXCHANGES),
     "stateprovnameen": lambda text: _code(text, STATES),
     "countrynameen": lambda text: _code(text, COUNTRIES),
-    "edgarprovcountryen": lambda text: _code(text, STATES, COUNTRIES),
+    "edgarprovcountryen": lambda text: _code(text, EDGAR, STATES),
     "entityfilercategoryen": lambda text: _code(text, FILER_CATEGORIES),
 }

@@ -83,7 +83,9 @@ def _no_duration(text: str) -> str:
 
 
 def iso_duration(count: Fraction, unit: str) -> str:
-    """A count of Y, M, W, D or H as an ISO 8601 duration; parts of a year become months, of a month days."""
+    """A count of Y, M, W, D or H in ISO 8601; weeks become days, parts of a year months, parts of a month days."""
+    if unit == "W":  # beside other units ISO 8601 knows no weeks
+        count, unit = count * 7, "D"
     whole = int(count)
     rest = count - whole
     if unit == "H":
