@@ -65,7 +65,8 @@ def fiqkit() -> None:
 
 
 def main(args: list[str] | None = None) -> Any:
-    """Entry point of the console script. Exit codes: 0 done, 2 bad input, 130 interrupted."""
+    """Entry point of the console script. Exit codes: 0 done, 1 done but for some failures, 2 bad input,
+    130 interrupted."""
     offline.enforce()
     try:
         fiqkit.main(args=args, standalone_mode=False)
