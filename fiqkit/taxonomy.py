@@ -114,6 +114,9 @@ RETRIEVALS: tuple[str, ...] = ("index", "own", "own+spans", "intended-span")
 THINKING, THINKING_OFF = "+thinking", "+thinking-off"
 """Appended to a model's name where the same weights are run with thinking on, or recorded with it off."""
 
+UNCONSTRAINED, PROMPT_CUT = "unconstrained", "prompt_cut"
+"""Flags of an episode: no reply was held to a schema; the server seems to have cut the prompt (both numbers follow)."""
+
 MODE_ORDER: tuple[str, ...] = (
     "answer",
     "search",

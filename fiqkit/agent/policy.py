@@ -15,8 +15,7 @@ from fiqkit.errors import UserError
 from fiqkit.models.cards.weights import fingerprint
 from fiqkit.models.engine import Completion, ContextOverflow, Engine, EngineError, Request, Sampling
 from fiqkit.records import Episode
-
-UNCONSTRAINED = "unconstrained"  # flag of an episode whose replies were held to no schema
+from fiqkit.taxonomy import UNCONSTRAINED
 
 
 class Policy(Protocol):

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from fiqkit.records import Turn
+from fiqkit.taxonomy import PROMPT_CUT
 
 
 def cut_prompts(turns: Sequence[Turn]) -> dict[str, None]:
     """A flag with both numbers for each turn whose prompt had fewer tokens than the one before, in order."""
     counts = [turn.prompt_tokens for turn in turns if turn.prompt_tokens]
-    return {f"prompt_cut: {now} tokens after {before}": None for before, now in pairwise(counts) if now < before}
+    return {f"{PROMPT_CUT}: {now} tokens after {before}": None for before, now in pairwise(counts) if now < before}

@@ -14,7 +14,7 @@ from fiqkit.metrics.orbits import orbit_numbers
 from fiqkit.metrics.samples import sample_numbers
 from fiqkit.metrics.scored import Scored, group
 from fiqkit.records import Ending, Outcome
-from fiqkit.taxonomy import CATEGORIES, LANGUAGES
+from fiqkit.taxonomy import CATEGORIES, LANGUAGES, PROMPT_CUT, UNCONSTRAINED
 
 FEW = 10  # answers that equal either gold, under which their ratio is noise
 _SMALLEST_BIN = 10  # items in a bin of prior entropy
@@ -132,6 +132,8 @@ def _apart(episodes: Sequence[Scored]) -> dict[str, Any]:
         "unscored": missing - failed.total(),
         "engine_error": failed[Ending.ENGINE_ERROR],
         "bug": failed[Ending.BUG],
+        "unconstrained": sum(UNCONSTRAINED in e.flags for e in episodes),
+        "prompt_cut": sum(any(flag.startswith(PROMPT_CUT) for flag in e.flags) for e in episodes),
         "accuracy_worst": correct / len(episodes),
         "accuracy_best": (correct + missing) / len(episodes),
         "endings": {str(name): endings[name] / len(episodes) for name in Ending if endings[name]},

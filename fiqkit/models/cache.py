@@ -21,7 +21,7 @@ from fiqkit.models.engine import Capabilities, Completion, Engine, Request
 
 _VERSION = 1  # of the table and the key
 _SPEED_ONLY = ("parallel", "threads", "batch", "pool", "deterministic", "max_num_seqs", "gpu_memory_utilization")
-_LISTS = ("prompt_ids", "output_ids", "logprobs")
+_LISTS = ("prompt_ids", "output_ids", "logprobs", "flags")
 
 
 class CachedEngine:
@@ -114,7 +114,7 @@ def completion_key(identity: Mapping[str, Any], request: Request) -> str:
 
 def _read(record: str) -> Completion:
     fields = json.loads(record)
-    return Completion(**{**fields, **{name: tuple(fields[name]) for name in _LISTS}})
+    return Completion(**{**fields, **{name: tuple(fields.get(name, ())) for name in _LISTS}})
 
 
 def _open(path: Path) -> sqlite3.Connection:

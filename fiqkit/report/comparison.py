@@ -14,6 +14,7 @@ from fiqkit.metrics.significance import FEW_CLUSTERS
 from fiqkit.report.numbers import number, p_value, percent, percent_interval, points
 from fiqkit.store.load import load_scored
 from fiqkit.store.store import Store
+from fiqkit.taxonomy import UNCONSTRAINED
 
 _NAMES = ("run", "model", "mode", "grader")
 _ORBITS = ("orbits", "intent_resolved", "intent_resolved_ci", "bits_resolved", "bits_resolved_ci")
@@ -72,6 +73,11 @@ def _notes(first: Sequence[Scored], second: Sequence[Scored], result: Mapping[st
         )
     if first[0].retrieval != second[0].retrieval:
         said.append(f"the first searched by {first[0].retrieval}, the second by {second[0].retrieval}")
+    free = [any(UNCONSTRAINED in e.flags for e in side) for side in (first, second)]
+    if free[0] != free[1]:
+        said.append(
+            f"the {'first' if free[0] else 'second'} ran unconstrained, the replies of the other were held to a schema"
+        )
     if first[0].judge != second[0].judge:
         said.append(f"questions were judged by {first[0].judge} in the first and by {second[0].judge} in the second")
     accuracy, lenient = (result["measures"].get(name) for name in ("accuracy", "accuracy_lenient"))

@@ -10,7 +10,7 @@ from fiqkit.report.numbers import Row, percent, percent_interval, points
 
 def notes(rows: Sequence[Row]) -> list[str]:
     """One line for each thing that a reader of the main table must know."""
-    return [*_left_out(rows), *_scaleless(rows), *_orbits(rows), *_untold(rows), *_retrieval(rows)]
+    return [*_left_out(rows), *_scaleless(rows), *_orbits(rows), *_untold(rows), *_retrieval(rows), *_engines(rows)]
 
 
 def _name(row: Row) -> str:
@@ -28,6 +28,21 @@ def _left_out(rows: Sequence[Row]) -> list[str]:
                 f"the rates; accuracy is between {percent(row['accuracy_worst'])} and {percent(row['accuracy_best'])}"
             )
     return said
+
+
+def _engines(rows: Sequence[Row]) -> list[str]:
+    """Episodes whose engine held no reply to a schema, or whose server seems to have cut the prompt."""
+    said = [
+        f"{_name(row)}: {row['unconstrained']} of {row['episodes']} episodes ran unconstrained, no reply of theirs was "
+        "held to a schema"
+        for row in rows
+        if row.get("unconstrained")
+    ]
+    return said + [
+        f"{_name(row)}: the server seems to have cut the prompt in {row['prompt_cut']} of {row['episodes']} episodes"
+        for row in rows
+        if row.get("prompt_cut")
+    ]
 
 
 def _scaleless(rows: Sequence[Row]) -> list[str]:

@@ -276,6 +276,30 @@ def test_a_server_without_schemas_runs_unconstrained_and_says_so(tmp_path: Path,
     assert manifest["agents"][0]["engine"]["structured"] is False
 
 
+def test_tables_and_comparisons_say_which_rows_ran_unconstrained(tmp_path: Path) -> None:
+    from fiqkit.metrics.table import main_rows
+    from fiqkit.report.comparison import compare_sides
+    from fiqkit.report.notes import notes
+    from fiqkit.store.load import load_scored
+    from fiqkit.store.store import Store
+
+    async def scenario() -> None:
+        async with OddServer(models=listed("m", "n")) as held, OddServer(lambda b: completed(RIGHT)) as free:
+            lineup = Lineup(agent=(f"held={held.url}#m", f"free={free.url}#m"), modes=("answer",))
+            await evaluate(Settings(lineup=lineup, store=tmp_path / "r.db", limit=2, engine={"attempts": 2}))
+
+    asyncio.run(scenario())
+    store = Store(tmp_path / "r.db")
+    rows = {row["model"]: row for row in main_rows(load_scored(store, ["last"]))}
+    assert (rows["held"]["unconstrained"], rows["free"]["unconstrained"]) == (0, 2)
+    assert [note for note in notes(list(rows.values())) if "unconstrained" in note] == [
+        "free answer: 2 of 2 episodes ran unconstrained, no reply of theirs was held to a schema"
+    ]
+    said = compare_sides(store, "last:held:answer", "last:free:answer")["notes"]
+    assert "the second ran unconstrained, the replies of the other were held to a schema" in said
+    store.close()
+
+
 def test_structured_none_forces_it(tmp_path: Path) -> None:
     server = OddServer()
     cards = '[x]\nengine = "openai"\nweights = "{url}"\nmodel = "m"\nsettings = {{structured = "none"}}\n'

@@ -191,7 +191,12 @@ def test_close_ends_a_batch_of_transformers_between_two_layers() -> None:
 def interrupted(arguments: list[str], ready: Callable[[str], bool], signals: int) -> tuple[int, float, str]:
     """Run fiqkit, send Ctrl-C so often once its output is `ready`; exit code, seconds since the last one, output."""
     process = subprocess.Popen(
-        [*FIQKIT, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+        [*FIQKIT, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background job ignores it
     )
     assert process.stdout is not None
     seen = ""

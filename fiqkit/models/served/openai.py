@@ -33,6 +33,7 @@ from fiqkit.models.served.pool import Pool
 from fiqkit.models.served.reply import read_reply
 from fiqkit.models.served.survey import Served, survey
 from fiqkit.models.template import checked_switch
+from fiqkit.taxonomy import PROMPT_CUT
 
 
 def open_engine(
@@ -231,7 +232,7 @@ class OpenAIEngine:
         least = least_tokens(request.messages or ())
         if self.can.counts_prompt is False or not 0 < completion.prompt_tokens < least:
             return completion
-        return replace(completion, flags=(f"prompt_cut: {completion.prompt_tokens} of at least {least} tokens",))
+        return replace(completion, flags=(f"{PROMPT_CUT}: {completion.prompt_tokens} of at least {least} tokens",))
 
     def _estimate(self, request: Request) -> int:
         """Tokens to book with the provider's limit; nothing where there is none, because counting takes time."""
