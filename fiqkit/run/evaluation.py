@@ -18,6 +18,7 @@ from fiqkit.datasets import dataset_hash, read_instances
 from fiqkit.errors import UserError
 from fiqkit.measurable import refuse_unmeasurable
 from fiqkit.metrics.table import main_rows
+from fiqkit.models.cards.cards import without_credentials
 from fiqkit.models.template import RUN_DATE
 from fiqkit.records import Ending, Instance
 from fiqkit.roles.assess import Assessor
@@ -227,6 +228,8 @@ def _comparable(settings: Settings, instances: list[Instance]) -> dict[str, Any]
     """What must be equal for a run to be resumed: everything that can change an episode, and the list of jobs."""
     lineup = asdict(settings.lineup)
     del lineup["in_flight"]
+    lineup["agent"] = tuple(map(without_credentials, lineup["agent"]))
+    lineup |= {role: without_credentials(lineup[role]) for role in ("simulator", "grader", "judge")}
     return {
         **lineup,
         "seed": settings.seed,

@@ -16,7 +16,7 @@ from fiqkit.agent.reference import POLICIES, ReferenceAgent
 from fiqkit.errors import UserError
 from fiqkit.models import open_engine
 from fiqkit.models.cache import CachedEngine, uncached
-from fiqkit.models.cards.cards import Card, find_card
+from fiqkit.models.cards.cards import Card, find_card, without_credentials
 from fiqkit.models.cards.memory import Plan, plan
 from fiqkit.models.checks.determinism import flip_rate
 from fiqkit.models.checks.startup import startup_probe
@@ -103,7 +103,8 @@ class Cast:
 
     def cards_in_full(self) -> dict[str, dict[str, Any]]:
         """Every model card of the run by name, for its manifest."""
-        return {card.name: asdict(card) for cards in self.members().values() for card in cards}
+        members = (card for cards in self.members().values() for card in cards)
+        return {card.name: asdict(card) | {"weights": without_credentials(card.weights)} for card in members}
 
     def check_names(self) -> None:
         """Refuse two agents of one name: their episodes could not be told apart.

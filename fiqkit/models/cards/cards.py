@@ -65,6 +65,18 @@ class Card:
 
 
 _ADDRESS = re.compile(r"(?:[\w.-]+|\[[0-9a-fA-F:]+\]):\d{1,5}(?:[/#]|$)")  # host:port without a scheme
+_CREDENTIALS = re.compile(r"(https?://)(?:[^/@\s#?]*@)?([^?\s#]*)(?:\?[^\s#]*)?")
+
+
+def without_credentials(text: str) -> str:
+    """A text with what may be a secret taken out of every URL: user, password and query.
+
+    >>> without_credentials("http://me:pw@box:8000/v1?token=t#qwen")
+    'http://box:8000/v1#qwen'
+    """
+    return _CREDENTIALS.sub(r"\1\2", text)
+
+
 _SCHEMES = ("package:", "hf:", "http:", "https:")
 _FIELDS = {entry.name: entry for entry in fields(Card) if entry.name not in ("name", "source")}
 _KINDS: dict[str, tuple[type, ...]] = {
@@ -153,7 +165,8 @@ def find_card(name: str, path: Path | None = None) -> Card:
         url, _, model = name.partition("#")
         scheme, _, rest = url.partition("://")
         url = f"{scheme.lower()}://{rest}"
-        return Card(name=model or url, engine="openai", weights=url, model=model, context=32768, source=url)
+        shown = without_credentials(url)
+        return Card(name=model or shown, engine="openai", weights=url, model=model, context=32768, source=shown)
     if _ADDRESS.match(name) and not Path(name).exists():
         raise UserError(f"{name!r} looks like the address of a server; write http://{name}")
     if name.endswith(".gguf"):

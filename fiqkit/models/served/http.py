@@ -12,6 +12,7 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 import aiohttp
 import orjson
 
+from fiqkit.models.cards.cards import without_credentials
 from fiqkit.models.constraints.structured import whole_characters
 from fiqkit.models.served.faults import Fault, parse_retry_after
 from fiqkit.models.served.overflow import error_fault
@@ -41,11 +42,12 @@ async def exchange(
         Fault: anything else than a JSON reply of at most `limit` bytes within `timeout` seconds.
     """
     method = "GET" if payload is None else "POST"
+    shown = without_credentials(url)
     try:
         for _ in range(_MOST_HOPS):
             options: dict[str, Any] = {"data": payload, "timeout": _times(timeout), "allow_redirects": False}
             async with session.request(method, url, **options) as response:
-                body = await _bounded(response, limit, url)
+                body = _withheld(session, await _bounded(response, limit, shown))
                 status, headers = response.status, response.headers
             if status not in (301, 302, 303, 307, 308):
                 break
@@ -54,19 +56,25 @@ async def exchange(
         said = " ".join(str(error).split())[:160]
         raise Fault(
             "rejected",
-            f"{url}: no trusted TLS connection ({said}); for a certificate of your own name its file in SSL_CERT_FILE",
+            f"{shown}: no trusted TLS connection ({said}); of a certificate of your own name the file in SSL_CERT_FILE",
         ) from None
     except aiohttp.ClientConnectorError as error:
-        raise Fault("unreachable", f"{url}: cannot connect ({error.os_error.strerror or error.os_error})") from None
+        raise Fault("unreachable", f"{shown}: cannot connect ({error.os_error.strerror or error.os_error})") from None
     except TimeoutError:
-        raise Fault("timeout", f"{url}: no complete reply within {timeout:g} s") from None
+        raise Fault("timeout", f"{shown}: no complete reply within {timeout:g} s") from None
     except aiohttp.InvalidURL:
-        raise Fault("rejected", f"{url}: not a URL") from None
+        raise Fault("rejected", f"{shown}: not a URL") from None
     except (aiohttp.ClientError, OSError) as error:
-        raise Fault("reset", f"{url}: the connection broke ({type(error).__name__})") from None
+        raise Fault("reset", f"{shown}: the connection broke ({type(error).__name__})") from None
     if status != 200:
-        raise _refusal(url, status, headers, body)
-    return _parse(url, body)
+        raise _refusal(shown, status, headers, body)
+    return _parse(shown, body)
+
+
+def _withheld(session: aiohttp.ClientSession, body: bytes) -> bytes:
+    """What a server said, with the key that it was sent taken out: it would stand in a store for good."""
+    key = session.headers.get("Authorization", "").removeprefix("Bearer ").encode()
+    return body.replace(key, b"[the API key]") if key else body
 
 
 def _target(url: str, status: int, location: str, method: str) -> str:
@@ -78,7 +86,8 @@ def _target(url: str, status: int, location: str, method: str) -> str:
     target = urljoin(url, location)
     moved = urlsplit(target).netloc != urlsplit(url).netloc
     if moved or (method == "POST" and status in (301, 302, 303)):
-        raise Fault("rejected", f"{url}: HTTP {status} redirects to {target}; give the address there", status)
+        shown, there = without_credentials(url), without_credentials(target)
+        raise Fault("rejected", f"{shown}: HTTP {status} redirects to {there}; give the address there", status)
     return target
 
 

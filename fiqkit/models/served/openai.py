@@ -21,7 +21,7 @@ import orjson
 
 from fiqkit import offline
 from fiqkit.errors import UserError
-from fiqkit.models.cards.cards import Card
+from fiqkit.models.cards.cards import Card, without_credentials
 from fiqkit.models.constraints.structured import check_request
 from fiqkit.models.engine import Capabilities, Completion, Message, Request
 from fiqkit.models.messages import sendable, wants_folding
@@ -306,7 +306,7 @@ class OpenAIEngine:
         the child's command and its log. The API key is nowhere.
         """
         served = self._served
-        place: dict[str, Any] = {"urls": [_without_credentials(endpoint.url) for endpoint in self._pool.endpoints]}
+        place: dict[str, Any] = {"urls": [without_credentials(endpoint.url) for endpoint in self._pool.endpoints]}
         if self._child:
             place |= {"command": list(self._child.command), "log": str(self._child.log)}
         return {
@@ -322,12 +322,6 @@ class OpenAIEngine:
             **({"switch": self._switch} if self._switch else {}),
             "place": place,
         }
-
-
-def _without_credentials(url: str) -> str:
-    parts = urlsplit(url)
-    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname or ""
-    return urlunsplit(parts._replace(netloc=f"{host}:{parts.port}" if parts.port else host, query=""))
 
 
 def least_tokens(messages: Sequence[Message]) -> int:
