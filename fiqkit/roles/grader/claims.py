@@ -90,6 +90,7 @@ def read_claims(answer: str) -> list[Claim]:
     terms, results = terms_and_results(text, values, [starts[place] for place in places])
     marks = parts.Marks.of(text)
     tables = Tables(text)
+    boxed = sorted(stripped.boxed)
     concluding = _conclusions(stripped, values) | {index for index in results if index == len(values) - 1}
     claims: list[Claim] = []
     left = 0
@@ -107,7 +108,9 @@ def read_claims(answer: str) -> list[Claim]:
                 before=before,
                 after=after,
                 period=_period(value, column, text, sentences, place),
-                final=_final(stripped, value, sentences, place, marks) or int(index in concluding),
+                final=3
+                if _covering(boxed, value)
+                else _final(text, value, sentences, place, marks) or index in concluding,
                 line=text.rfind("\n", 0, start) + 1,
             )
         )
@@ -156,11 +159,9 @@ def _part(text: str, value: Value, sentence: _Sentence, left: int, marks: parts.
     return Part.CHANGE if parts.is_change(before, text, end) else Part.MAIN
 
 
-def _final(stripped: Plain, value: Value, sentences: list[_Sentence], place: int, marks: parts.Marks) -> int:
-    """How strongly a value is marked as the answer."""
-    text, (start, end) = stripped.text, value.span
-    if any(low <= start and end <= high for low, high in stripped.boxed):
-        return 3
+def _final(text: str, value: Value, sentences: list[_Sentence], place: int, marks: parts.Marks) -> int:
+    """How strongly words mark a value as the answer."""
+    start, end = value.span
     sentence = sentences[place]
     low = max(sentence.start, start - _WINDOW)
     if parts.is_blank(text[low:start]) and (heading := _heading(sentences, place)):
@@ -179,18 +180,19 @@ def _heading(sentences: list[_Sentence], place: int) -> _Sentence | None:
 def _conclusions(stripped: Plain, values: Sequence[Value]) -> set[int]:
     """The indices of the values that bold type puts last or on a line of their own, where it singles one out."""
     strong = sorted(stripped.strong)
-    starts = [low for low, _ in strong]
-    bold: dict[int, tuple[int, int]] = {}
-    for index, value in enumerate(values):
-        at = bisect_right(starts, value.span[0]) - 1
-        if at >= 0 and value.span[1] <= strong[at][1]:
-            bold[index] = strong[at]
+    bold = {index: span for index, value in enumerate(values) if (span := _covering(strong, value))}
     alone = {index for index, span in bold.items() if _fills_its_line(stripped.text, span)}
     if alone:
         return alone
     first = values[min(bold)] if bold else None
     several = first is not None and any(not same(first, values[index], 0.01) for index in bold)
     return set() if several else {index for index in bold if index == len(values) - 1}
+
+
+def _covering(spans: Sequence[tuple[int, int]], value: Value) -> tuple[int, int] | None:
+    """Which of some stretches, in order, a value stands in."""
+    at = bisect_right(spans, value.span[0], key=lambda span: span[0]) - 1
+    return spans[at] if at >= 0 and value.span[1] <= spans[at][1] else None
 
 
 def _fills_its_line(text: str, span: tuple[int, int]) -> bool:
@@ -217,17 +219,13 @@ def _period(value: Value, column: str, text: str, sentences: list[_Sentence], pl
 
 def _without_rejected(claims: list[Claim], stripped: Plain) -> list[Claim]:
     """The claims, those that are struck out or taken back by what follows marked as rejected."""
-    text = stripped.text
-    rejected = {
-        index
-        for index, claim in enumerate(claims)
-        if any(low <= claim.value.span[0] < high for low, high in stripped.struck)
-    }
+    struck = sorted(stripped.struck)
+    taken_back = 0  # all claims before this one are
     for index, claim in enumerate(claims[1:], 1):
-        gap = text[claims[index - 1].value.span[1] : claim.value.span[0]][-_WINDOW:]
+        gap = stripped.text[claims[index - 1].value.span[1] : claim.value.span[0]][-_WINDOW:]
         if claim.part in (Part.MAIN, Part.ASIDE, Part.CHANGE) and parts.takes_back(gap):
-            rejected.update(range(index))
+            taken_back = index
     return [
-        replace(claim, part=Part.REJECTED, final=0) if index in rejected else claim
+        replace(claim, part=Part.REJECTED, final=0) if index < taken_back or _covering(struck, claim.value) else claim
         for index, claim in enumerate(claims)
     ]

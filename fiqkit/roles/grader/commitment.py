@@ -85,32 +85,46 @@ def read_commitment(answer: str | None, asked: Asked) -> Commitment:
 
 def _candidates(claims: list[Claim], asked: Asked) -> tuple[list[Claim], int]:
     """The claims that could be the reply, and how ill the best of them fits: 0 = unit and measure as asked for."""
+    ranked = _ranked(claims, asked)
+    best = min((rank for rank, _ in ranked), default=0)
+    concluded = any(claim.final >= 2 and rank < _UNFIT for rank, claim in ranked)
+    limit = max(best, 1) if concluded else best  # a marked answer counts although it leaves its unit out
+    fitting = [claim for rank, claim in ranked if rank == best or (rank <= limit and claim.final >= 2)]
+    on_topic = _on_topic(fitting, asked)
+    return on_topic or fitting, best if on_topic else best + 1
+
+
+def _ranked(claims: list[Claim], asked: Asked) -> list[tuple[int, Claim]]:
+    """The claims that are replies at all, each with how ill its unit fits; changes count where one is asked for."""
     by_change = asks_for_change(asked.question)
+    changes = by_change and any(claim.part is Part.CHANGE for claim in claims)
     names = {value.text for value in find(asked.question)}  # "3M" in "3M's revenue" is the company
     ranked: list[tuple[int, Claim]] = []
     for claim in claims:
         rank = asked.fits(claim.value) if claim.part in _REPLIES and claim.value.text not in names else None
-        if rank is not None:
-            part = claim.part
-            if part is Part.CHANGE:
-                part = Part.MAIN if by_change else Part.ASIDE
-            ranked.append((rank, replace(claim, part=part)))
-    if not ranked:  # a question for a number without a unit is answered by a bare one, however it is put
-        bare = (claim for claim in claims if claim.part is Part.TERM and asked.golds(claim.value))
-        ranked = [(0, replace(claim, part=Part.MAIN)) for claim in bare if asked.fits(claim.value) == 0]
-    best = min((rank for rank, _ in ranked), default=0)
-    concluded = any(claim.final >= 2 and rank < _UNFIT for rank, claim in ranked)
-    limit = max(best, 1) if concluded else best  # a marked answer counts although it leaves its unit out
-    chosen = [claim for rank, claim in ranked if rank == best or (rank <= limit and claim.final >= 2)]
+        if rank is None:
+            continue
+        part = claim.part
+        if part is Part.CHANGE:
+            part = Part.MAIN if by_change else Part.ASIDE
+        elif changes and not claim.final and LEVEL.search(claim.before):
+            part = Part.ASIDE
+        ranked.append((rank, replace(claim, part=part)))
+    if ranked:
+        return ranked
+    # A question for a number without a unit is answered by a bare one, however it is put.
+    bare = (claim for claim in claims if claim.part is Part.TERM and asked.golds(claim.value))
+    return [(0, replace(claim, part=Part.MAIN)) for claim in bare if asked.fits(claim.value) == 0]
+
+
+def _on_topic(claims: list[Claim], asked: Asked) -> list[Claim]:
+    """The claims that are not labelled as another quantity of the company."""
     wanted = measures(asked.question)
     if wanted:
-        on_topic = [c for c in chosen if not measures(c.label) or measures(c.label) & wanted or c.final >= 2]
-    else:
-        most = max((overlap(c.before, asked.question) for c in chosen), default=0)
-        on_topic = [c for c in chosen if most < 2 or asked.golds(c.value) or overlap(c.before, asked.question) == most]
-    if by_change and any(claim.part is Part.CHANGE for claim in claims):
-        on_topic = [replace(c, part=Part.ASIDE) if LEVEL.search(c.before) and not c.final else c for c in on_topic]
-    return on_topic or chosen, best if on_topic else best + 1
+        return [c for c in claims if not measures(c.label) or measures(c.label) & wanted or c.final >= 2]
+    shared = [overlap(claim.before, asked.question) for claim in claims]
+    most = max(shared, default=0)
+    return [c for c, count in zip(claims, shared, strict=True) if most < 2 or asked.golds(c.value) or count == most]
 
 
 def _decide(claims: list[Claim], answer: str, asked: Asked) -> Verdict | None:
