@@ -104,7 +104,7 @@ def _qualifiers(asked: Question) -> dict[str, str]:
         if not echo:
             evidence[mark.category] = repr(asked.text[mark.start : mark.end])
     periods = {asked.text[mark.start : mark.end] for mark in asked.marks if mark.category == TEMPORAL}
-    in_passing = periods <= _REPORTS and not asked.years and _names_version(asked)
+    in_passing = periods <= _REPORTS and not asked.years and VINTAGE in evidence
     if in_passing or (len(evidence) > 1 and cue("points_back").search(asked.text)):
         evidence.pop(TEMPORAL, None)  # a report beside a version, or "the earlier one" of what was said before
     return evidence

@@ -82,6 +82,11 @@ class Question:
         return any(cue(name).search(self.text) for name in ("off_topic", "fact"))
 
     @property
+    def subtracts(self) -> bool:
+        """Takes a part out of a whole ("excluding Aerospace"), rather than holding the one against the other."""
+        return cue("subtraction").search(self.text) is not None
+
+    @property
     def requests_action(self) -> bool:
         """Asks to be allowed or helped to fetch something."""
         return any(cue(name).search(self.text) for name in ("retrieval", "offer"))

@@ -260,7 +260,9 @@ def _judge_words(asked: Question, known: Knowledge) -> Iterator[Part]:
         if known.intended.owns(word, known.default):
             yield _part(negated == known.intended.denies(word))
         elif known.default.owns(word, known.intended):
-            yield _part(negated != known.default.denies(word))
+            # A whole from which a part is taken is another figure than the whole: "excluding Aerospace".
+            taken = negated and asked.subtracts and "consolidated" in known.intended.values.get("scope", ())
+            yield Part.SILENT if taken else _part(negated != known.default.denies(word))
         elif not negated and not _says(known.text, word):
             yield strange
     if asked.confirms_a_name and any(name in asked.text for name in known.names):
