@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
+from threading import Lock
 
 from fiqkit.records import Outcome, QuestionVerdict, Verdict
 from fiqkit.roles.assess import Assessor
@@ -34,15 +35,20 @@ async def reassess(
         UserError: the store can no longer be written.
     """
 
+    one_at_a_time = Lock()  # a query guards itself with a savepoint, and the recorder's thread must not begin inside it
+
     def write(batch: list[Given]) -> None:
         verdicts = [pair for given in batch for pair in given]
-        store.add_verdicts(verdicts)
+        with one_at_a_time:
+            store.add_verdicts(verdicts)
         if tally is not None:
             tally.update(verdicts=len(verdicts), unscored=sum(_unscored(verdict) for _, verdict in verdicts))
 
     async def begin(number: int) -> Sequence[Verdict]:
-        episode = store.episode(number)
-        return await assessor(episode, store.instance(episode.instance_id, episode.item))
+        with one_at_a_time:
+            episode = store.episode(number)
+            instance = store.instance(episode.instance_id, episode.item)
+        return await assessor(episode, instance)
 
     async def finish(number: int, verdicts: Sequence[Verdict]) -> Given:
         return [(number, verdict) for verdict in verdicts]
