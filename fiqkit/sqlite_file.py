@@ -226,5 +226,6 @@ def _keep_copy(path: Path, version: int) -> None:
 def _as_user_error(path: Path, kind: Kind) -> Iterator[None]:
     try:
         yield
-    except (sqlite3.Error, OSError) as error:
-        raise UserError(f"{path}: cannot be used as a {kind.what} ({error}); {kind.mend}") from error
+    except (sqlite3.Error, OSError, UnicodeDecodeError) as error:  # the last: a damaged file
+        why = " ".join(str(error).split())[:200]  # it may quote what is damaged
+        raise UserError(f"{path}: cannot be used as a {kind.what} ({why}); {kind.mend}") from error

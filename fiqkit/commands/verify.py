@@ -15,13 +15,21 @@ _SHOWN = 20
 
 @click.command()
 @click.argument("file", type=FILE)
-@click.option("--facts", type=FILE, required=True, help="Fact store (fiqkit ingest) that holds the filings.")
+@click.option("--facts", type=FILE, help="Fact store (fiqkit ingest) that holds the filings.")
 @json_option
-def command(file: Path, facts: Path, as_json: bool) -> None:
-    """Recompute every value of a set from the facts that its certificates name.
+def command(file: Path, facts: Path | None, as_json: bool) -> None:
+    """Recompute every value of a set from the facts that its certificates name, or every hash of a capsule.
 
-    FILE holds instances with certificates, as `fiqkit construct` writes them. Exit code 1 when one does not hold.
+    FILE holds instances with certificates, as `fiqkit construct` writes them, and needs --facts; or it is a capsule,
+    as `fiqkit capsule` writes it. Exit code 1 when something does not hold.
     """
+    from fiqkit.store.capsule import is_store
+
+    if is_store(file):
+        _verify_capsule(file, as_json)
+        return
+    if facts is None:
+        raise click.UsageError("certificates are recomputed from a fact store; name it with --facts")
     from fiqkit.construct.certificate import verify
     from fiqkit.datasets import read_instances
     from fiqkit.filings.store import FactStore
@@ -38,4 +46,18 @@ def command(file: Path, facts: Path, as_json: bool) -> None:
         for key, why in list(done.failed.items())[:_SHOWN]:
             click.echo(f"  {key}: {why}")
     if done.failed:
+        sys.exit(1)
+
+
+def _verify_capsule(file: Path, as_json: bool) -> None:
+    from fiqkit.store.capsule import read_capsule, verify_capsule
+
+    told, faults = read_capsule(file), verify_capsule(file)
+    if as_json:
+        print_json({"run": told["run"], "hash": told.get("hash"), "faults": faults})
+    else:
+        click.echo(f"{file}: run {told['run']}, {'changed' if faults else 'as it was written'}, {told.get('hash')}")
+        for fault in faults[:_SHOWN]:
+            click.echo(f"  {fault}")
+    if faults:
         sys.exit(1)
