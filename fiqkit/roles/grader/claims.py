@@ -57,7 +57,7 @@ class Claim:
 _WINDOW = 200  # how far back a word can bear on a value
 _AFTER = re.compile(
     r"\s*(?P<note>[(（][^()（）\n]{0,60}[)）])"
-    r"|\s+(?P<phrase>(?:for|under|on|at|from|excluding|including|before|after|attributable|in)\s[^\n,，;；。.()]{1,60})"
+    r"|\s+(?P<phrase>(?:for|under|on|at|from|excluding|including|before|after|attributable|in|if)\s[^\n,，;；。.()]{1,60})"
     r"|\s+(?P<name>[A-Za-z-]+(?:\s[A-Za-z-]+){0,2})(?=[,;.]|\s*(?:\n|$))",
     re.IGNORECASE,
 )
@@ -114,7 +114,8 @@ def read_claims(answer: str) -> list[Claim]:
                 line=text.rfind("\n", 0, start) + 1,
             )
         )
-        left = end + len(after) if after.strip().startswith(("(", "（")) else end
+        # A note or a phrase up to a comma is this value's alone.
+        left = end + len(after) if index + 1 == len(values) or end + len(after) < values[index + 1].span[0] else end
     return _without_rejected(claims, stripped)
 
 

@@ -155,10 +155,10 @@ def _aside(claims: list[Claim], asked: Asked) -> Verdict | None:
 def _first_of(main: list[Claim], answer: str, asked: Asked) -> Verdict:
     """Whether the first of several values stands as the figure that was asked for."""
     first, *others = main
-    if ALTERNATIVE.search(first.before):
-        settled = [c for c in others if not ALTERNATIVE.search(c.before)]
+    if ALTERNATIVE.search(first.label):
+        settled = [c for c in others if not ALTERNATIVE.search(c.label)]
         return (None, settled[0], "the only one without a condition") if len(settled) == 1 else _CONDITIONAL
-    others = [c for c in others if not ALTERNATIVE.search(c.before)]
+    others = [c for c in others if not ALTERNATIVE.search(c.label)]
     if not others:
         return None, first, "others only as alternatives"
     if RANGE.fullmatch(others[0].before):

@@ -23,7 +23,7 @@ _REJECTED_BEFORE = re.compile(
     r"\berroneously\b|\b(?:often|widely|commonly|frequently)[\s-](?:cited|quoted|reported)|\b(?:some|other|many)\s+(?:sources|people|sites)\b|"
     r"\bignor(?:e|ing)\b|\bdisregard(?:ing)?\b|"
     r"不是|并非|而非|不等于|不为|误认为|误以为|误称|误报|误写|错误地|混淆|有人说|有的说|网传|传闻|而不用|不要用|不应(?:该)?(?:用|取|为|是))"
-    r"[\s\w$:'’\-\u4e00-\u9fff]{0,40}$",
+    r"(?:(?!\b(?:but|yet|although|however|so|it\s+(?:is|was))\b|而是|但|应|实际)[\s\w$:'’\-]){0,40}$",
     re.IGNORECASE,
 )
 _REJECTED_AFTER = re.compile(
@@ -36,7 +36,7 @@ _TAKES_BACK = _any(
     r"(?:^|[.,;:!?\s(—–-])(?:actually|correction|wait|scratch\s+that|on\s+second\s+thought|let\s+me\s+(?:correct|revise|re-?check|fix)|"
     r"my\s+(?:mistake|apologies|error|bad)|sorry|apologies|I\s+mean|I\s+misspoke|I\s+stand\s+corrected|no,|oops|rather,)",
     r"\b(?:the\s+)?(?:right|correct(?:ed)?|actual|true|proper)\s+(?:answer|figure|value|number|amount|one)\s*(?:is|was|should\s+be|:|=|,)",
-    r"\bshould\s+(?:be|have\s+been|read)\b",
+    r"\bshould\s+(?:be|have\s+been|read)\b(?!\s+(?:noted|mentioned|added|pointed|understood|considered|compared|taken|seen|viewed))",
     r"更正|纠正|修正为|改为|不对[，,。:]|不对$|应该?(?:是|为)|实际(?:上)?(?:是|为|应)|准确(?:地说|来说|的是|值)|正确(?:的)?(?:是|答案|数字|数据|数值|应)|"
     r"说错|写错|弄错|搞错|抱歉[，,]|等等[，,]|而是",
 )
@@ -49,9 +49,10 @@ _FINAL = re.compile(
     r"|答案\s*(?:[:：是为应]|$|\n)|结论\s*(?:[:：是为]|$|\n)|\bconclusion\s*(?::|$|\n)"
     r"|\b(?:I|we)(?:['’]ll|\s+will|['’]d|\s+would)?\s+(?:report|go\s+with|choose|use|pick|take|answer)\b|\bsettled?\s+on\b"
     r"|我(?:选择|采用|的回答|回答))"
-    r"|(?P<weak>\b(?:therefore|thus|hence|consequently|accordingly|so|overall)\b(?:,|\s(?:the|its|it)\b|\s(?=[$€£¥\d]))|"
+    r"|(?P<weak>\b(?:therefore|thus|hence|consequently|accordingly|so|overall)\b(?:,|\s(?:the|its|it)\b|\s(?=[$€£¥\d]))|(?:^|(?<=\n)|(?<=[.]\s))so\s(?!far|that|much|many|on\b)|"
+    r"\b(?:figure|number|value|one)\s+(?:that\s+)?(?:you\s+)?asked\s+for\b|"
     r"\bin\s+(?:summary|conclusion|short|sum)|\bto\s+(?:sum\s+up|conclude|summarize)|\btotal\s*[:：]|"
-    r"合计|总计|因此|综上|所以|故(?!障)|总之|可得|由此)",
+    r"所问|所求|合计|总计|因此|综上|所以|故(?!障)|总之|可得|由此)",
     re.IGNORECASE,
 )
 
@@ -72,7 +73,7 @@ _ASIDE_IN_SENTENCE = _any(
 )
 _ASIDE_IN_CLAUSE = re.compile(
     r"(?:\b(?:compared?\s+(?:to|with)|versus|vs|against|than)\b|\b(?:prior|previous)[\s-]+(?:fiscal\s+)?(?:year|period|quarter)\b|"
-    r"上年|去年|同期|相比|较|比)(?:(?!\b(?:was|were|is|increas|decreas|declin|grew|rose|fell)|[为是]|增|减|降|升|跌)[^,，。；;：:)）\n]){0,60}$",
+    r"上年|去年|同期|相比|较|比|[低高大小]于|不同于|区别于)(?:(?!\b(?:was|were|is|increas|decreas|declin|grew|rose|fell)|[为是]|增|减|降|升|跌)[^,，。；;：:)）\n]){0,60}$",
     re.IGNORECASE,
 )
 _ASIDE_AT_ONCE = re.compile(
