@@ -1,4 +1,4 @@
-"""How long the intervals of a large report take: 20 runs of 1,000 instances, 10,000 resamples each.
+"""How long the intervals of a large report take: 20 runs of 1,000 instances, 10,000 draws each where any is drawn.
 
 Beside it, in the same process: `scipy.stats.bootstrap` on one of the runs, and a plain Python loop on a hundredth of
 one, both scaled up to the same work. Seconds are of the processor, one thread. The last line is JSON.
@@ -16,7 +16,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from fiqkit.metrics.bootstrap import paired_difference, ratio_interval
+from fiqkit.metrics.bootstrap import paired_p
+from fiqkit.metrics.intervals import Nesting, bounded_interval
 
 RUNS, INSTANCES, RESAMPLES = 20, 1_000, 10_000
 
@@ -44,16 +45,16 @@ def main() -> None:
     ones = np.ones(INSTANCES)
     rates = (rng.random((RUNS, INSTANCES)) < 0.3).astype(float)  # right or wrong: two distinct values
     scores = rng.random((RUNS, INSTANCES))  # every value distinct: the worst case
-    companies = [f"c{i}" for i in rng.integers(0, 80, INSTANCES)]
+    nesting = Nesting.of([f"c{i}" for i in rng.integers(0, 80, INSTANCES)])
     scipy_bootstrap(rates[0, :10])  # imported before the clock runs
+    bounded_interval(rates[0], ones, 0, 1)
 
     timed = {
-        "rates_s": seconds(lambda: [ratio_interval(row, ones, resamples=RESAMPLES) for row in rates]),
-        "distinct_s": seconds(lambda: [ratio_interval(row, ones, resamples=RESAMPLES) for row in scores]),
-        "clustered_s": seconds(
-            lambda: [ratio_interval(r, ones, clusters=companies, resamples=RESAMPLES) for r in rates]
-        ),
-        "paired_s": seconds(lambda: [paired_difference(a, b) for a, b in pairwise(rates)]),
+        "rates_s": seconds(lambda: [bounded_interval(row, ones, 0, 1) for row in rates]),
+        "distinct_s": seconds(lambda: [bounded_interval(row, ones, 0, 1) for row in scores]),
+        "clustered_s": seconds(lambda: [bounded_interval(r, ones, 0, 1, nesting=nesting) for r in rates]),
+        "paired_s": seconds(lambda: [bounded_interval(b - a, ones, -1, 1) for a, b in pairwise(rates)]),
+        "paired_p_s": seconds(lambda: [paired_p(b - a) for a, b in pairwise(rates)]),
         "scipy_s": RUNS * seconds(lambda: scipy_bootstrap(rates[0])),
         "python_loop_s": RUNS * 100 * seconds(lambda: python_loop(rates[0].tolist(), RESAMPLES // 100)),
     }
