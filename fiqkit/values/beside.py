@@ -11,6 +11,7 @@ from fiqkit.values.period import Period, find_periods
 _ADJACENT = re.compile(
     r"\s+(?:in|for|during|of)\s+(?:(?:the|its|full|most|recent|fiscal|year|ended)\s+){0,4}|\s?[(（]\s?", re.IGNORECASE
 )
+_CLAUSE = re.compile(r"[,，;；]")
 _OPENS_VALUE = re.compile(r"(?:年度?|年报)?\s?[:：为]")
 
 
@@ -42,11 +43,18 @@ class PeriodIndex:
             else:
                 own = _last(self._stated, max(low, before), start)
                 later = _first(self._stated, end, high)
-                later = None if later and self._opens_value(later) else later
+                if later and (self._opens_value(later) or self._leads_to_another(end, later, places)):
+                    later = None
                 period = own if own and own is not claimed else _last(self._stated, low, start) or later
             found.append(period)
             before = end
         return found
+
+    def _leads_to_another(self, end: int, period: Period, places: Sequence[tuple[int, int]]) -> bool:
+        """Whether a later clause puts the period right before another place: "68亿元，其中第四季度20亿元"."""
+        at = bisect_left(places, (period.span[1], 0))
+        near = at < len(places) and places[at][0] - period.span[1] <= 12
+        return near and bool(_CLAUSE.search(self._text, end, period.span[0]))
 
     def _is_adjacent(self, end: int, period: Period) -> bool:
         gap = self._text[end : period.span[0]]

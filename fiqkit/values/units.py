@@ -112,9 +112,10 @@ CURRENCY_WORDS: dict[str, str] = {
 _HUNDREDTHS = ("cents", "cent", "¢", "美分")
 _NOUNS = (
     "shares|share|stores|employees|customers|units|vehicles|subscribers|users|members|tons|tonnes|barrels|people|"
-    "restaurants|locations|contracts|cars|aircraft|ounces|ounce|segments|companies|subsidiaries|countries|ADSs|ADS"
+    "restaurants|locations|contracts|cars|aircraft|ounces|ounce|segments|companies|subsidiaries|countries|ADSs|ADS|"
+    "pages|searches|questions|passages|documents|sources|filings|geographies|regions|divisions|brands|patents|offices"
 )
-_MEASURES = "股|人|家|名|户|台|辆|吨|件|个(?!百分点|基点|月|季度)|套|座|间|项|位|份|桶|只|条"
+_MEASURES = "股|人|家|名|户|台|辆|吨|件|个(?!百分点|基点|月|季度)|套|座|间|项|位|份|桶|只|条|页|次|篇"
 
 
 def _any(names: dict[str, str] | dict[str, float]) -> str:

@@ -54,7 +54,7 @@ _MEASURES: dict[str, re.Pattern[str]] = {
     "cash": _any(r"\bcash\b", r"现金"),
     "assets": _any(r"\bassets\b|\bliabilities\b|\bdebt\b|\bequity\b", r"资产|负债|权益(?!法)"),
     "dividends": _any(r"\bdividends?\b|\bbuybacks?\b|\brepurchase", r"股息|分红|股利|回购"),
-    "minority": _any(r"\bnon-?controlling|\bminority\s+interests?", r"(?<!含)(?<!包括)少数股东(?:损益|权益)"),
+    "minority": _any(r"\bnon-?controlling|\bminority\s+interests?", r"(?<!含)(?<!包括)少数股东(?:损益|权益)(?!后)"),
     "margin": _any(r"\bmargin\b", r"利润率|净利率|毛利率"),
 }
 # Names of a family of measures: whoever asks for "earnings" is answered by any of these.

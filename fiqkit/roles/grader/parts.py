@@ -52,15 +52,16 @@ _FINAL = re.compile(
     r"|(?P<weak>\b(?:therefore|thus|hence|consequently|accordingly|so|overall)\b(?:,|\s(?:the|its|it)\b|\s(?=[$€£¥\d]))|(?:^|(?<=\n)|(?<=[.]\s))so\s(?!far|that|much|many|on\b)|"
     r"\b(?:figure|number|value|one)\s+(?:that\s+)?(?:you\s+)?asked\s+for\b|"
     r"\bin\s+(?:summary|conclusion|short|sum)|\bto\s+(?:sum\s+up|conclude|summarize)|\btotal\s*[:：]|"
-    r"所问|所求|合计|总计|因此|综上|所以|故(?!障)|总之|可得|由此)",
+    r"所问|所求|(?:^|(?<=[\s，。；：、|,;:•]))(?:合计|总计)|因此|综上|所以|故(?!障)|总之|可得|由此)",
     re.IGNORECASE,
 )
 
 # "X, which is the answer": what follows a value can mark it as well.
 _FINAL_AFTER = re.compile(
-    r"\s*(?:[,，]\s*which\s+)?(?:is|was|为|是|才是)\s*(?:my\s+|the\s+)?"
-    r"(?:final\s+|right\s+|correct\s+|requested\s+|正确的?|最终的?|所求的?)*"
-    r"(?:answer|number|figure|value|one\s+(?:asked|requested|you)|答案|数字|数值|结果)(?!\s+(?:for|of|under|on|before|that)\b)|\s*为准",
+    r"\s*(?:[,，]\s*which\s+)?(?:is|was|为|是|才是)\s*(?:what\s+(?:you|was|is)\s+(?:ask|want|request|need|look)\w*"
+    r"|(?:my\s+|the\s+)?(?:final\s+|right\s+|correct\s+|requested\s+|正确的?|最终的?|所求的?)*"
+    r"(?:answer|number|figure|value|one\s+(?:asked|requested|you)|答案|数字|数值|结果)"
+    r"(?!\s+(?:for|of|under|on|before|that)\b))|\s*为准",
     re.IGNORECASE,
 )
 
