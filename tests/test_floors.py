@@ -66,3 +66,9 @@ def test_imports_run_downward(path: Path) -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_a_file_says_one_thing(path: Path) -> None:
     assert len(path.read_text("utf-8").splitlines()) <= 400
+
+
+def test_no_two_test_files_share_a_name() -> None:
+    """pytest imports them by name alone: the second of two would not be collected, and its folder's run would fail."""
+    names = [path.name for path in Path(__file__).parent.rglob("test_*.py")]
+    assert sorted(names) == sorted(set(names))

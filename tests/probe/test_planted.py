@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from tiny_models import make_instances
 
+from fiqkit.metrics.significance import holm
 from fiqkit.probe import controls
 from fiqkit.probe.analysis import Findings, analyse
 from fiqkit.probe.claims import FAILS, SURVIVES, UNTESTED, claims
 from fiqkit.probe.direction import DirectionFit, products
-from fiqkit.probe.folds import holm
 from fiqkit.probe.items import Items
 from fiqkit.probe.prompts import CONDITIONS
 
