@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fiqkit.values import find_periods
+from fiqkit.values import find, find_periods
 
 
 @pytest.mark.parametrize(
@@ -116,3 +116,18 @@ def test_conflicts(a: str, b: str, conflict: bool) -> None:
 def test_periods_inside_sentences(sentence: str, years: set[int], part: str | None) -> None:
     period = find_periods(sentence)[0]
     assert (period.years, period.part) == (years, part)
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [("9M FY23", "9M"), ("9M23", "9M"), ("6M 2023", "H1"), ("3M FY2023", "3M"), ("12M FY23", "FY")],
+)
+def test_months_in_short(text: str, part: str) -> None:
+    (period,) = find_periods(text)
+    assert (period.years, period.part) == ({2023}, part)
+    assert not find(text)
+
+
+def test_the_quarter_is_a_period() -> None:
+    text = "Revenue was $14,571 million for the quarter and $41,795 million for the nine months."
+    assert [value.period and value.period.part for value in find(text)] == ["3M", "9M"]

@@ -20,6 +20,7 @@ MONTH = (
 _YEAR = r"(?:19|20)\d\d"
 _QUARTER = r"(?:[FC]?Q[1-4]|[1-4]Q)"
 _HALF = r"(?:H[12]|[12]H)"
+_MONTHS_OF = r"(?:[369]|12)M"
 _COUNT = (
     r"(?:three|six|nine|twelve|[369]|12|13|26|39|52|53|thirteen|twenty[\s-]six|thirty[\s-]nine|fifty[\s-](?:two|three))"
 )
@@ -34,7 +35,8 @@ _PATTERN = re.compile(
         |\s?(?P<sign>[-/.])\s?(?P<ymd_month>1[0-2]|0?[1-9])\s?(?P=sign)\s?\d{{1,2}}(?!\d)|-(?P<ym_month>1[0-2]|0[1-9])(?![\d-])))
     | (?P<span_year>(?:(?<![A-Za-z])(?:FY|fiscal)\s*|(?<![\d.,$¥￥€£A-Za-z]))
         (?P<first_year>{_YEAR})[-/–](?P<next_year>(?:20)?\d\d)(?!\d|[-/,.]\d))
-    | (?P<short>(?<![A-Za-z0-9])(?P<short_part>FY|CY|fiscal(?:\s+year)?|{_QUARTER}|{_HALF})\s*(?:of\s+)?(?:[FC]Y\s?)?
+    | (?P<short>(?<![A-Za-z0-9$€£¥.,])(?P<short_part>FY|CY|fiscal(?:\s+year)?
+        |{_QUARTER}|{_HALF}|{_MONTHS_OF})\s*(?:of\s+)?(?:[FC]Y\s?)?
         (?:['’]\s?)?(?P<short_year>(?:19|20)\d\d(?!\d|[,.]\d)|\d\d(?!\d|[,.]\d|\s?%|\s+{MONTH})(?!\s*(?:weeks|million|billion))))
     | (?P<year>(?<![A-Za-z])(?:fiscal|calendar)\s+{_YEAR}(?!\d)
       |(?<![\d.,$¥￥€£A-Za-z])(?<!\d-){_YEAR}
@@ -43,6 +45,7 @@ _PATTERN = re.compile(
         (?<![A-Za-z])(?:[FC]?Q[1-4]|H[12])(?![A-Za-z0-9]) | (?<![A-Za-z0-9])(?:[1-4]Q|[12]H)(?![A-Za-z0-9])
       | \b(?:first|second|third|fourth|1st|2nd|3rd|4th|last|final)[\s-]+(?:(?:fiscal|calendar)\s+)?(?:quarter|half)\b
       | (?<!prior-year\s)(?<!previous\s)\bquarter(?:ly)?(?=\s+(?:ended|ending)|,|\s+(?:was|were|is)\b)
+      | (?<=\bthe[ ])quarter\b(?![ ]of)
       | \b(?:first\s+)?{_COUNT}[\s-]+(?:months?|weeks?)(?!\s+ago)\b
       | 前三季度?|第?[一二三四1-4]季度?(?!报)|[一三]季度?报|上半年|下半年|半年[度报]?|中报
       | (?<![\d.])(?:1|一)\s?[-–—~至到]\s?(?:[369]|12|十二|[三六九])\s?月(?:份)?
@@ -76,7 +79,7 @@ _PARTS = tuple(
         (r"twenty|26|six|6|六|上半年|半年|中报", "H1"),
         (r"下半年", "H2"),
         (r"half", "H{}"),
-        (r"month|week|月|^quarter", "3M"),
+        (r"month|week|月|^quarter|^3m", "3M"),
         (r"quarter|季", "Q{}"),
     )
 )

@@ -50,6 +50,7 @@ _TOKEN = re.compile(
               \s?(?:个月|个?季度|年|天|周|小时|分钟|岁)
             | [\s-]?(?:(?:fiscal|calendar|consecutive)\s)?
               (?:weeks?|months?|(?<!\.\d[ ])(?<!\.\d\d[ ])days?|years?|quarters?|hours?|minutes?|seconds?|yrs?|hrs?)\b)
+        | (?<![\w.,$€£¥])(?:[369]|12)M\s?(?:FY\s?|CY\s?)?['’]?(?:20)?\d\d(?![\d.,]\d|\d|\s?%)
         | (?<![A-Za-z0-9])(?:[1-4]Q|[12]H)\s?['’]?(?:(?:19|20)?\d\d)?(?![\d.,]\d|\d|\s?%)
         | (?<![\d:.])\d{{1,2}}:\d\d(?::\d\d)?(?=\s?(?:am|pm|a\.m|p\.m|ET|EST|UTC)\b)
         | (?<![\d.])\d{{1,9}}(?:st|nd|rd|th)\b

@@ -56,6 +56,9 @@ _FINAL = re.compile(
     re.IGNORECASE,
 )
 
+_SUM_WORD = re.compile(r"total|合计|总计", re.IGNORECASE)
+_DIGIT = re.compile(r"\d")
+
 # "X, which is the answer": what follows a value can mark it as well.
 _FINAL_AFTER = re.compile(
     r"\s*(?:[,，]\s*which\s+)?(?:is|was|为|是|才是)\s*(?:what\s+(?:you|was|is)\s+(?:ask|want|request|need|look)\w*"
@@ -169,7 +172,7 @@ class Marks:
     @classmethod
     def of(cls, text: str) -> Marks:
         """The marks of a text."""
-        finals = list(_FINAL.finditer(text))
+        finals = [mark for mark in _FINAL.finditer(text) if not _opens_a_list(mark, text)]
         strengths = [{"strongest": 3, "strong": 2, "weak": 1}[match.lastgroup or ""] for match in finals]
         asides = [match.end() for match in _ASIDE_IN_SENTENCE.finditer(text)]
         return cls(asides, [match.end() for match in finals], strengths, part_lines(text))
@@ -189,6 +192,11 @@ class Marks:
         """Where the last such word in [low, high) ends; `low` where there is none."""
         at = bisect_right(self.finals, high) - 1
         return self.finals[at] if at >= 0 and self.finals[at] > low else low
+
+
+def _opens_a_list(mark: re.Match[str], text: str) -> bool:
+    """Whether a total comes before its parts: only one that follows them is a conclusion."""
+    return bool(_SUM_WORD.match(mark.group())) and not _DIGIT.search(text, 0, mark.start())
 
 
 def concludes(text: str, end: int) -> bool:

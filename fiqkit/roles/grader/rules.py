@@ -19,6 +19,7 @@ LONGEST_ANSWER = 20_000  # characters; no committed answer is that long, and rea
 SCALE_MISSING = "scale_missing"
 
 _PER_SHARE = re.compile(r"\bEPS\b|\bper\s+(?:\w+\s+){0,2}(?:share|ADS)\b|每股", re.IGNORECASE)
+_RISE = re.compile(r"\b(?:rose|rise|grew|increas|up\b|gain|climb|jump)|增长|增加|上升|提高", re.IGNORECASE)
 _DECLINE = re.compile(r"declin|decreas|drop|\bfall|reduction|下降|降幅|减少|下滑|跌幅|降低", re.IGNORECASE)
 
 
@@ -90,8 +91,9 @@ def settle(claim: Claim, targets: Sequence[_Target], question: str) -> tuple[Out
     """Outcome, flags and rule of a committed value held against the golds; of two that it equals the nearer one."""
     missed = "equals neither"
     met: list[tuple[bool, float, _Target]] = []
+    direction = "" if _RISE.search(claim.before) else question
     for target in targets:
-        exact = _equal(claim.value, target, question)
+        exact = _equal(claim.value, target, direction)
         if not exact and not same_digits(claim.value, target.value, TOLERANCE):
             continue
         if claim.period and target.period and claim.period.conflicts(target.period):
