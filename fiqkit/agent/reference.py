@@ -35,8 +35,13 @@ _GENERIC = {"en": "Could you tell me a little more about what you need?", "zh": 
 
 
 def default_reader(key: Instance, dialogue: Dialogue, draw: Random) -> dict[str, Any]:
-    """Never asks, answers the default reading: accuracy 0, default-capture 1."""
-    return _answer(key.default_answer)
+    """Never asks, answers the headline reading: accuracy 0, default-capture 1; in an orbit, intent resolved 0."""
+    return _answer(_headline(key))
+
+
+def _headline(key: Instance) -> str:
+    """The reading of a headline: the same for all siblings of an orbit, so that answering it resolves nothing."""
+    return key.answer if key.headline_intended else key.default_answer
 
 
 def intended_oracle(key: Instance, dialogue: Dialogue, draw: Random) -> dict[str, Any]:
@@ -63,7 +68,7 @@ def always_asks(key: Instance, dialogue: Dialogue, draw: Random) -> dict[str, An
     """Asks generic questions until none is left, then answers the default reading: asking alone resolves nothing."""
     if "interact" in dialogue.actions:
         return {"action": "interact", "question": _GENERIC[key.language]}
-    return _answer(key.default_answer)
+    return _answer(_headline(key))
 
 
 def never_commits(key: Instance, dialogue: Dialogue, draw: Random) -> dict[str, Any]:
@@ -80,7 +85,7 @@ def template_asker(key: Instance, dialogue: Dialogue, draw: Random) -> dict[str,
     if "interact" in dialogue.actions and not dialogue.asked:
         return _template(key)
     settled = dialogue.asked and dialogue.asked[-1][1] != UNKNOWN
-    return _answer(key.answer if settled else key.default_answer)
+    return _answer(key.answer if settled else _headline(key))
 
 
 POLICIES: dict[str, Rule] = {

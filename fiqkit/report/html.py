@@ -19,6 +19,7 @@ from fiqkit.records import Ending, Episode, Instance
 from fiqkit.report.document import Report
 from fiqkit.report.notes import change_name, comparison_notes, correction_lines, diagnosis_lines, notes, partial_runs
 from fiqkit.report.numbers import Row, number, p_value, percent, percent_interval, points
+from fiqkit.report.terminal import tells_apart
 from fiqkit.store.store import Store
 from fiqkit.taxonomy import CATEGORIES
 
@@ -146,7 +147,7 @@ def _columns(report: Report) -> list[dict[str, Any]]:
 
 
 def _blocks(report: Report) -> Iterator[dict[str, Any]]:
-    told = [name for name in ("run", "retrieval") if len({row[name] for row in report.rows}) > 1]
+    told = [name for name in ("run", "retrieval", "grader") if tells_apart(report.rows, name)]
     orbits = _has_orbits(report)
     several = len({row["dataset"] for row in report.rows}) > 1
     for (dataset, model), rows in groupby(report.rows, key=lambda row: (row["dataset"], row["model"])):

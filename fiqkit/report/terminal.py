@@ -104,7 +104,7 @@ def _columns(rows: Sequence[Row], width: int) -> list[Column]:
     apart = [
         Column(name, lambda row, name=name: row.get(name) or "–", text=True)  # type: ignore[misc]
         for name in ("run", "retrieval", "grader")
-        if _tells_apart(rows, name)
+        if tells_apart(rows, name)
     ]
     narrow = width < _WIDE[0]
     orbits = narrow and any(row.get("intent_resolved") is not None for row in rows)
@@ -113,7 +113,7 @@ def _columns(rows: Sequence[Row], width: int) -> list[Column]:
     return [*apart, *NAMES, *(c for c in columns if not orbits or c.heading in _ORBITS_NARROW)]
 
 
-def _tells_apart(rows: Sequence[Row], name: str) -> bool:
+def tells_apart(rows: Sequence[Row], name: str) -> bool:
     """Whether two rows of one model and mode differ in this."""
     seen: dict[tuple[str, str], str] = {}
     return any(seen.setdefault((row["model"], row["mode"]), row.get(name, "")) != row.get(name, "") for row in rows)
