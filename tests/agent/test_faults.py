@@ -152,7 +152,7 @@ def test_the_template_oracles_question_is_a_recorded_and_judged_ask(make_instanc
     assert episode.extra == {"n_turns": len(episode.turns) - 1}
     verdicts = asyncio.run(Assessor(open_grader("rules"), RulesJudge())(episode, instance))
     assert [v.judgement.central for v in verdicts if isinstance(v, QuestionVerdict)] == ["entity_scope"]
-    assert "hears    yes (asked for the agent)" in transcript(Recorded(episode, instance, []))
+    assert "hears    yes (asked for the agent)" in transcript(Recorded(1, "r", episode, instance, []))
 
 
 def test_an_assessor_gives_the_verdicts_of_the_roles_that_it_has(make_instance: Make) -> None:
