@@ -2,8 +2,9 @@
 
     python benchmarks/retrieval.py [--released FOLDER]
 
-FOLDER holds the release's instances and passages; without it the bundled set is searched. A question counts as found
-when one of the five best chunks belongs to its own passage. The last line is JSON.
+FOLDER holds the release's instances and passages; without it the bundled set is searched, one question an orbit. A
+question counts as found when one of the five best chunks belongs to its own passage; its company, when one belongs to
+a passage of it; company and period, when one is of both and the question says the period. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -32,27 +33,53 @@ def released(folder: Path, out: Path) -> tuple[list[Instance], Index]:
     return instances, Index.open(out)
 
 
-def recall(instances: Sequence[Instance], search: Callable[[Sequence[Instance]], list[list[str]]]) -> dict[str, float]:
-    found = search(instances)
-    shares = {}
-    for language in ("en", "zh"):
-        hits = [i.passage_id in ids for i, ids in zip(instances, found, strict=True) if i.language == language]
-        shares[language] = round(sum(hits) / len(hits), 4)
-    return shares
+Search = Callable[[Sequence[str]], list[list[str]]]  # queries → passage ids of the best chunks
 
 
-def measure(instances: Sequence[Instance], index: Index) -> dict[str, dict[str, float]]:
+def searches(index: Index) -> dict[str, Search]:
     def ids(chunks: Sequence[int]) -> list[str]:
         return [index.chunks[i].passage_id for i in chunks[:K]]
 
-    def fused(few: Sequence[Instance]) -> list[list[str]]:
-        return [[hit.passage_id for hit in hits] for hits in index.search_many([i.question for i in few], K)]
-
     return {
-        "fused": recall(instances, fused),
-        "bm25": recall(instances, lambda few: [ids(index.lexical.search(i.question, K)) for i in few]),
-        "vectors": recall(instances, lambda few: [ids(near) for near in index.nearest([i.question for i in few])]),
+        "fused": lambda queries: [[hit.passage_id for hit in hits] for hits in index.search_many(queries, K)],
+        "bm25": lambda queries: [ids(index.lexical.search(query, K)) for query in queries],
+        "vectors": lambda queries: [ids(near) for near in index.nearest(queries)],
     }
+
+
+def measure(instances: Sequence[Instance], index: Index, passages: dict[str, Passage]) -> dict[str, dict[str, float]]:
+    """Search and what counts as found → share by language."""
+    result: dict[str, dict[str, float]] = {}
+    for name, search in searches(index).items():
+        plain = search([i.question for i in instances])
+        dated = search([f"{i.question} {_period(passages.get(i.passage_id or ''))}" for i in instances])
+        found = {
+            name: [i.passage_id in ids for i, ids in zip(instances, plain, strict=True)],
+            f"{name}, company": [
+                any(_same(passages, i, one) for one in ids) for i, ids in zip(instances, plain, strict=True)
+            ],
+            f"{name}, company and period": [
+                any(_same(passages, i, one, period=True) for one in ids)
+                for i, ids in zip(instances, dated, strict=True)
+            ],
+        }
+        for what, hits in found.items():
+            of = {
+                lang: [h for i, h in zip(instances, hits, strict=True) if i.language == lang] for lang in ("en", "zh")
+            }
+            result[what] = {language: round(sum(some) / len(some), 4) for language, some in of.items()}
+    return result
+
+
+def _period(passage: Passage | None) -> str:
+    return (passage.period or "") if passage else ""
+
+
+def _same(passages: dict[str, Passage], instance: Instance, found: str, period: bool = False) -> bool:
+    own, other = passages.get(instance.passage_id or ""), passages.get(found)
+    if own is None or other is None:
+        return instance.passage_id == found
+    return own.company == other.company and (not period or own.period == other.period)
 
 
 def main() -> None:
@@ -62,12 +89,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         if args.released:
             instances, index = released(args.released, Path(scratch) / "index")
+            passages = {}
         else:
-            instances, index = read_instances(bench_data.INSTANCES), Index.open(bench_data.INDEX)
-        result = measure(instances, index)
+            every = read_instances(bench_data.INSTANCES)
+            instances, index = list({i.orbit: i for i in every}.values()), Index.open(bench_data.INDEX)
+            passages = {passage.passage_id: passage for passage in read_passages(bench_data.PASSAGES)}
+        result = measure(instances, index, passages)
     print(f"recall at {K} over {index.manifest.chunks} chunks, {len(instances)} questions")
     for name, shares in result.items():
-        print(f"{name:8} en {shares['en']:.3f}  zh {shares['zh']:.3f}")
+        print(f"{name:28} en {shares['en']:.3f}  zh {shares['zh']:.3f}")
     print(json.dumps({"benchmark": "retrieval", "k": K, "questions": len(instances), "recall": result}))
 
 

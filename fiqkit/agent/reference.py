@@ -13,6 +13,7 @@ from random import Random
 from typing import Any
 
 from fiqkit.agent.dialogue import Dialogue
+from fiqkit.agent.questions import settling_question
 from fiqkit.errors import UserError
 from fiqkit.models.engine import Completion
 from fiqkit.records import Instance
@@ -81,9 +82,9 @@ def never_commits(key: Instance, dialogue: Dialogue, draw: Random) -> dict[str, 
 
 
 def template_asker(key: Instance, dialogue: Dialogue, draw: Random) -> dict[str, Any]:
-    """Asks the primary category's question; answers the intended reading if that settled it, else the default."""
+    """Asks the question that settles its pair of readings; answers the intended one if it did, else the default."""
     if "interact" in dialogue.actions and not dialogue.asked:
-        return _template(key)
+        return {"action": "interact", "question": settling_question(key)}
     settled = dialogue.asked and dialogue.asked[-1][1] != UNKNOWN
     return _answer(key.answer if settled else _headline(key))
 

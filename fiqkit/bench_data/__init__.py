@@ -4,3 +4,4 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 INSTANCES, PASSAGES, INDEX = HERE / "instances.jsonl", HERE / "passages.jsonl", HERE / "index"
+SPLITS = HERE / "splits.json"

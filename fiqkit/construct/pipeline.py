@@ -16,7 +16,7 @@ from fiqkit.construct.facts import render
 from fiqkit.construct.holdings import Company, companies
 from fiqkit.construct.miners import mine
 from fiqkit.construct.orbits import Orbit
-from fiqkit.construct.quotas import Cell, Choice, Limits, choose
+from fiqkit.construct.quotas import Cell, Choice, Limits, choose, shortfalls
 from fiqkit.construct.statements import statements
 from fiqkit.construct.verifier import REJECTED, orbit_ruling
 from fiqkit.errors import UserError
@@ -151,6 +151,21 @@ def interleaved(orbits: Sequence[Orbit]) -> list[Orbit]:
         ranked += [(rank, place, cell) for rank, cell in enumerate(mine)]
     order = [cells[cell] for _, _, cell in sorted(ranked)]
     return [orbit for turn in zip_longest(*order) for orbit in turn if orbit]
+
+
+def keep_share(built: Built, language: str, least: float) -> None:
+    """Leave orbits of other languages unasked, the last of the fullest category first, until a language has its share.
+
+    Their passages stay in the corpus, as ones that no question is asked of.
+    """
+    while built.instances and sum(i.language == language for i in built.instances) < least * len(built.instances):
+        size = Counter(instance.primary for instance in built.instances)
+        others = [orbit for orbit in built.orbits if orbit.source.language != language]
+        most = max(size[orbit.category] for orbit in others)
+        gone = [orbit for orbit in others if size[orbit.category] == most][-1]
+        built.orbits.remove(gone)
+        built.instances = [i for i in built.instances if i.orbit != gone.key]
+    built.short = shortfalls(built.orbits, built.quotas)
 
 
 def _admit(orbit: Orbit, others: Sequence[Orbit], seed: int, by_rules: bool) -> str:

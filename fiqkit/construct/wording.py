@@ -30,9 +30,9 @@ QUESTIONS = {
 CONTEXTS = {
     "en": (
         "I mean {constraint}.",
-        "What I need is {constraint}.",
+        "I need {constraint}.",
         "To be exact: {constraint}.",
-        "It is {constraint} that I want.",
+        "I want {constraint}.",
     ),
     "zh": ("我要的是：{constraint}。", "请按这个来：{constraint}。", "指的是{constraint}。", "需要的是{constraint}。"),
 }

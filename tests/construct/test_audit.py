@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
@@ -122,10 +123,13 @@ def _shown(instance: Instance, value: str) -> Instance:
 def test_a_contradiction_in_the_store_is_not_one_value(store: FactStore) -> None:
     name = "1 us-gaap:NetIncomeLoss USD {} 2023-01-01 2023-12-31 10-K 0000000001-24-000001 2024-02-01"
     assert look_up(store, name) == [100_000_000]
-    store.conn.execute(
+    writer = sqlite3.connect(store.path)
+    writer.execute(
         "INSERT INTO facts SELECT entity, name, concept, value * 2, unit, decimals, start, end, dims, form, accession, "
         "filed, source, copies, file FROM facts WHERE concept = 'us-gaap:NetIncomeLoss'"
     )
+    writer.commit()
+    writer.close()
     assert len(look_up(store, name)) == 2
 
 

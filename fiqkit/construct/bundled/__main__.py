@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from fiqkit.construct.bundled.sources import read_sources
-from fiqkit.construct.pipeline import Built, build_set
+from fiqkit.construct.pipeline import CHINESE_SHARE, Built, build_set, keep_share
 from fiqkit.construct.quotas import Cell
 from fiqkit.construct.run import write
 from fiqkit.errors import UserError
@@ -41,6 +41,7 @@ def make(store: Path, seed: int = SEED) -> Built:
         built = build_set(facts, QUOTAS, seed, passages=PASSAGES)
     finally:
         facts.close()
+    keep_share(built, "zh", CHINESE_SHARE)
     if built.short:
         cell, (wanted, had) = next(iter(built.short.items()))
         raise UserError(f"{' / '.join(cell)}: {had} instances where the quota is {wanted}; mend the miner or the quota")

@@ -123,8 +123,8 @@ _MEASURES: dict[tuple[str, str], tuple[tuple[str, str, str, str], ...]] = {
         (
             "OperatingLeaseLiability",
             "Operating lease liability, all maturities",
-            "all maturities of the operating lease liability",
-            "all maturities",
+            "every maturity of the operating lease liability",
+            "every maturity",
         ),
         (
             "OperatingLeaseLiabilityNoncurrent",

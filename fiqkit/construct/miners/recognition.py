@@ -99,7 +99,7 @@ _BASES: tuple[tuple[str, str, tuple[_Basis, ...]], ...] = (
         "interest",
         "interest",
         (
-            (("InterestExpense",), "Interest expensed", "expensed, accrual basis", "the interest charged to expense"),
+            (("InterestExpense",), "Interest expensed", "expensed, accrual basis", "the interest expensed"),
             (
                 ("InterestPaidNet", "InterestPaid"),
                 "Interest paid in cash",
