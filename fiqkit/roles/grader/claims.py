@@ -100,6 +100,7 @@ def read_claims(answer: str) -> list[Claim]:
         left = max(left, sentence.start, start - _WINDOW)
         row, column = tables.headings(start)
         after = _after(text, end, values, index)
+        concluded = index in concluding or (column != "" and parts.is_total(row))
         before = f"{row} {column} " if column else text[marks.last_final(left, start) : start]
         claims.append(
             Claim(
@@ -108,9 +109,7 @@ def read_claims(answer: str) -> list[Claim]:
                 before=before,
                 after=after,
                 period=_period(value, column, text, sentences, place),
-                final=3
-                if _covering(boxed, value)
-                else _final(text, value, sentences, place, marks) or index in concluding,
+                final=3 if _covering(boxed, value) else _final(text, value, sentences, place, marks) or int(concluded),
                 line=text.rfind("\n", 0, start) + 1,
             )
         )

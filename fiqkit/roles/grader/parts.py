@@ -77,7 +77,7 @@ _ASIDE_IN_SENTENCE = _any(
 )
 _ASIDE_IN_CLAUSE = re.compile(
     r"(?:\b(?:compared?\s+(?:to|with)|versus|vs|against|than)\b|\b(?:prior|previous)[\s-]+(?:fiscal\s+)?(?:year|period|quarter)\b|"
-    r"上年|去年|同期|相比|较|比|[低高大小]于|不同于|区别于)(?:(?!\b(?:was|were|is|increas|decreas|declin|grew|rose|fell)|[为是]|增|减|降|升|跌)[^,，。；;：:)）\n]){0,60}$",
+    r"上年|去年|同期|相比|较|比|[低高大小]于|不同于|区别于)(?:(?!\b(?:was|were|is|increas|decreas|declin|grew|rose|fell)|[为是]|增|减|降|升|跌)[^,，。；;：:)）\n]){0,60}[:：]?\s*[+]?$",
     re.IGNORECASE,
 )
 _ASIDE_AT_ONCE = re.compile(
@@ -192,6 +192,11 @@ class Marks:
         """Where the last such word in [low, high) ends; `low` where there is none."""
         at = bisect_right(self.finals, high) - 1
         return self.finals[at] if at >= 0 and self.finals[at] > low else low
+
+
+def is_total(heading: str) -> bool:
+    """Whether a table's row adds up those above it."""
+    return bool(_SUM_WORD.fullmatch(heading))
 
 
 def _opens_a_list(mark: re.Match[str], text: str) -> bool:
