@@ -8,7 +8,15 @@ from typing import Any
 
 import click
 
-from fiqkit.commands.options import FILE, allow_host_option, isolate_option, json_option, print_json, store_option
+from fiqkit.commands.options import (
+    FILE,
+    allow_host_option,
+    isolate_option,
+    json_option,
+    print_given,
+    print_json,
+    store_option,
+)
 
 
 @click.command()
@@ -64,6 +72,7 @@ def command(
     elif ruled:
         _print_ruled(result, show)
     else:
+        print_given(result, "graded")
         _print_agreement(result, show)
     if not result.get("complete", True):
         click.echo(f"interrupted; the {result['graded']} verdicts given are kept, the same command goes on", err=True)

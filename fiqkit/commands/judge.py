@@ -8,7 +8,15 @@ from typing import Any
 
 import click
 
-from fiqkit.commands.options import FILE, allow_host_option, isolate_option, json_option, print_json, store_option
+from fiqkit.commands.options import (
+    FILE,
+    allow_host_option,
+    isolate_option,
+    json_option,
+    print_given,
+    print_json,
+    store_option,
+)
 
 
 @click.command()
@@ -55,6 +63,7 @@ def command(
     elif ruled:
         _print_ruled(result, show)
     else:
+        print_given(result, "judged")
         _print_agreement(result)
     if not result.get("complete", True):
         click.echo(f"interrupted; the {result['judged']} verdicts given are kept, the same command goes on", err=True)
@@ -78,7 +87,7 @@ def _print_agreement(result: Mapping[str, Any]) -> None:
 
     central = result["central"]
     click.echo(
-        f"{result['judged']} questions judged; against the recorded judge on {central['n']}: central "
+        f"against the recorded judge on {central['n']}: central "
         f"{percent_interval(central['raw'], central['raw_ci'])}%, kappa {number(central['kappa'])}, macro-F1 "
         f"{number(result['macro_f1'])}"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,13 @@ isolate_option = click.option(
 def names(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
     """Callback: a comma-separated list as a tuple, empty when nothing was given."""
     return tuple(name.strip() for name in value.split(",") if name.strip()) if value else ()
+
+
+def print_given(result: Mapping[str, Any], verb: str) -> None:
+    """How many verdicts were given, stand from before, and could not be had."""
+    giver = result["grader" if verb == "graded" else "judge"]
+    again = "; the same command tries them again" if result["unscored"] else ""
+    click.echo(f"{result[verb]} {verb} by {giver}, {result['kept']} from before, {result['unscored']} unscored{again}")
 
 
 def print_json(value: Any) -> None:

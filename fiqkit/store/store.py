@@ -47,7 +47,8 @@ class Store:
         """Open the store at `path`, to read it unless `write` or `create` is given.
 
         A reader changes no byte of any file and takes the store in the schema that it has. A writer migrates it, after
-        a copy was put beside it.
+        a copy was put beside it. One process closes its readers of a file that was left by a killed writer before it
+        writes it: SQLite shares the log's index within a process, read-only as the first one opened it.
 
         Raises:
             UserError: no store there and `create` is false, not a store, one of a later version, or not writable.

@@ -69,9 +69,70 @@ def test_a_killed_run_resumes_to_the_same_store(tmp_path: Path) -> None:
     killed_and_resumed(tmp_path, kills=2, seed=1)
 
 
+# One process that has imported everything forks those that are killed: a run begins at once, not after its imports.
+KILLED = """
+import asyncio, json, os, random, signal, sys, time
+from pathlib import Path
+from fiqkit.report.document import make_report
+from fiqkit.run.evaluation import Settings, evaluate
+from fiqkit.run.lineup import Lineup
+from fiqkit.run.watch import NOBODY, Watch
+from fiqkit.store.store import Store
+
+def play(path, resume, watch=NOBODY):
+    agents, modes = ("template-asker", "random-reading"), ("answer", "interact")
+    lineup = Lineup(agent=agents, modes=modes, simulator="noisy", in_flight=2)
+    return asyncio.run(evaluate(Settings(lineup=lineup, store=path, limit=30, samples=3, seed=5, resume=resume), watch))
+
+def told(path):
+    store = Store(path)
+    [run] = store.runs()
+    numbers = make_report(store).numbers()
+    numbers["runs"][0]["created"] = ""
+    store.close()
+    return run["status"], json.dumps(numbers).replace(run["run"], "RUN")
+
+draw, signals = random.Random(int(sys.argv[1])), [int(s) for s in sys.argv[2].split(",")]
+for number in signals:
+    begun, begins = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            play(Path("broken.db"), "last", Watch(started=lambda *said: os.write(begins, b"!")))
+        except KeyboardInterrupt:
+            pass
+        os._exit(0)
+    os.close(begins)
+    if draw.random() < 0.7:  # most of them in the middle of the run, the others anywhere
+        os.read(begun, 1)
+    time.sleep(draw.uniform(0, float(sys.argv[3])))
+    os.kill(child, number)
+    os.waitpid(child, 0)
+    os.close(begun)
+store = Store(Path("broken.db"))
+kept = store.count(store.runs()[0]["run"])
+store.close()
+play(Path("broken.db"), "last")
+play(Path("whole.db"), None)
+print(json.dumps([told(Path("broken.db")) == told(Path("whole.db")), told(Path("broken.db"))[0], kept]))
+"""
+
+
+def killed(folder: Path, kills: int, interrupts: int, longest: float) -> None:
+    signals = [signal.SIGKILL] * kills + [signal.SIGINT] * interrupts
+    Random(3).shuffle(signals)
+    command = [sys.executable, "-c", KILLED, "2", ",".join(str(int(number)) for number in signals), str(longest)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    equal, status, kept = json.loads(done.stdout.splitlines()[-1])
+    assert (equal, status) == (True, "done")
+    assert kept > 0, "no run was killed in its middle"
+
+
 @pytest.mark.slow
-def test_fifty_kills_at_random_moments_lose_and_repeat_nothing(tmp_path: Path) -> None:
-    killed_and_resumed(tmp_path, kills=50, seed=2)
+def test_kills_and_ctrl_cs_in_the_middle_of_a_run_with_samples(tmp_path: Path) -> None:
+    """At random moments of a run with three samples; in the end its report is that of a whole run, to the byte."""
+    killed(tmp_path, kills=24, interrupts=6, longest=0.15)
 
 
 def test_ctrl_c_exits_130_with_what_was_finished_and_can_be_resumed(tmp_path: Path) -> None:
