@@ -166,6 +166,7 @@ _NAMES = tuple(
 def period(text: str) -> Period | None:
     """A period in words: 2024-12-31, 20241231, 2024-12, 2024年三季报, 2024年第三季度报告, 2024Q3, 2024; else None."""
     text = re.sub(r"\.0$", "", text.strip())
+    text = re.sub(r"(?<=[第年])([1-4])(?=季)", lambda digit: "一二三四"[int(digit[1]) - 1], text)
     if found := _DAY.fullmatch(text):
         year, _, month, day = (part for part in found.groups() if part is not None)
         try:

@@ -26,7 +26,9 @@ from fiqkit.filings.fact import Fact, Reading, TextFact, dims_json, exact, fines
 
 _OPENING = re.compile(r"期初.*余额|期初余额$")
 _SINGLE = re.compile(r"单季|quarterly", re.IGNORECASE)
-_SINGLE_NAME = re.compile(r"(?:\d{4}年?)?第?[一二三四]季度")  # 三季度 is one quarter, 三季报 three
+# 三季度 is one quarter and 三季报 three; but beside 半年度 and 年度, 三季度 names the report too.
+_SINGLE_NAME = re.compile(r"(?:\d{4}年?)?第?[一二三四1-4]季度")
+_REPORT_NAME = re.compile(r"半年|中报|年度|年报")
 
 
 class NotOurs(UserError):
@@ -42,6 +44,7 @@ class _About:
     filed: str | None = None
     form: str | None = None
     currency: str = ""
+    abroad: bool = False  # a code that is none of Shanghai, Shenzhen or Beijing
     single: bool = False  # one quarter, not the year to date
     year_end: str = "12-31"  # of the fiscal year, as MM-DD
 
@@ -112,6 +115,8 @@ def _refuse_others(rows: Sequence[Sequence[str]], path: Path) -> None:
         names = {cell.lower() for cell in row}
         if len(names & headings.PRICES) >= 3:
             raise NotOurs(f"{path}:1: prices, not statements; nothing in it is read")
+        if names & headings.FORECASTS:
+            raise NotOurs(f"{path}:1: forecasts of results, not results; nothing in it is read")
         if "ts_code" in names:
             raise NotOurs(
                 f"{path}:1: a Tushare table, whose report types (consolidated, parent, single quarter) are not told "
@@ -147,18 +152,32 @@ def _periods(
 ) -> Iterator[tuple[list[str], cells.Period, _About]]:
     """Each row with its period (the file's name tells it where no column does) and what it says of itself."""
     in_name = None if "period" in roles else _period_in(path)
+    named = [
+        cell
+        for row in body
+        for role, cell in zip(roles, row, strict=False)
+        if role in ("period name", "form", "period")
+    ]
+    reports = any(map(_REPORT_NAME.search, named))
+    about = replace(about, single=about.single or (not reports and any(map(_SINGLE_NAME.fullmatch, named))))
     for row in body:
         said: dict[str, list[str]] = {}
         for role, cell in zip(roles, row, strict=False):
             if role and cell:
                 said.setdefault(role, []).append(cell)
         texts = said.get("period", [])
-        period = next(filter(None, map(cells.period, texts)), in_name)
+        period = next(filter(None, (_period(text, reports) for text in texts)), in_name)
         if period is None:
             what = f"row of {texts[0][:20]!r}, no period that can be read" if texts else "row without a period"
             reading.left_out[what] += 1
         else:
             yield row, period, _about(said, period, about)
+
+
+def _period(text: str, reports: bool) -> cells.Period | None:
+    """The period that a cell names; where the table names reports (`reports`), a quarter's is the year to date."""
+    period = cells.period(headings.period_text(text))
+    return period._replace(start=None) if period and reports and "季度" in text else period
 
 
 def _about(said: dict[str, list[str]], period: cells.Period, about: _About) -> _About:
@@ -167,16 +186,16 @@ def _about(said: dict[str, list[str]], period: cells.Period, about: _About) -> _
     currency = first.get("currency", "")
     foreign = cells.currency(currency) not in (None, "CNY")
     codes = sorted(said.get("code", []), key=lambda text: text.isdecimal())  # 00700.HK tells more than 700
+    code = next(filter(None, (cells.stock_code(code, foreign) for code in codes)), None if codes else about.code)
     filed = cells.period(first.get("filed", ""))
-    names = [*said.get("period name", []), *said.get("form", [])]
     return replace(
         about,
-        code=next(filter(None, (cells.stock_code(code, foreign) for code in codes)), None if codes else about.code),
+        code=code,
+        abroad=bool(codes) and (code is None or len(code) == 5),
         name=first.get("name", about.name),
         filed=filed.end if filed and filed.end >= period.end else None,  # a report cannot precede its period's end
         form=first.get("form"),
         currency=currency or about.currency,
-        single=about.single or any(map(_SINGLE_NAME.fullmatch, names)),
         year_end=next((t for t in said.get("fiscal year", []) if re.fullmatch(r"\d\d-\d\d", t)), about.year_end),
     )
 
@@ -212,7 +231,8 @@ def _by_item(
     head: list[str], at: int, body: list[list[str]], above: cells.Unit, about: _About, reading: Reading
 ) -> Iterator[_Row]:
     """Rows of a table with a row an item and a column a period; rows 单位 and 币种 speak of the columns."""
-    columns = [(n, period, headings.vintage(h)) for n, h in enumerate(head) if (period := headings.period(h))]
+    reports = any(map(_REPORT_NAME.search, head))
+    columns = [(n, period, headings.vintage(h)) for n, h in enumerate(head) if (period := _period(h, reports))]
     others = [n for n, h in enumerate(head) if n != at and h and not headings.role(h) and not headings.period(h)]
     units: dict[int, cells.Unit] = {}
     for row in body:
@@ -233,7 +253,8 @@ def _facts(row: _Row, balance: bool, reading: Reading) -> Iterator[Fact]:
     """The fact of one cell; a cell of text becomes a text fact."""
     item, about = row.item, row.about
     start, end = _span(row, balance)
-    dims = dims_json({"vintage": item.vintage} if item.vintage else {})
+    parent = {"scope": "母公司"} if "母公司" in (about.form or "") else {}  # the parent alone, not the group
+    dims = dims_json(parent | ({"vintage": item.vintage} if item.vintage else {}))
     tail = (about.form, None, about.filed, "export")
     try:
         cell = cells.parse(row.text, item.scale)
@@ -263,13 +284,13 @@ def _facts(row: _Row, balance: bool, reading: Reading) -> Iterator[Fact]:
 def _currency(row: _Row, cell: cells.Cell) -> str | None:
     """The currency of an amount: as its cell, heading, row or table names it; empty when the row's is not known.
 
-    A company of Shanghai or Shenzhen reports in yuan; of one in Hong Kong nothing follows (None).
+    A company of Shanghai or Shenzhen reports in yuan; of one elsewhere nothing follows (None).
     """
     if cell.currency or row.item.currency:
         return cell.currency or row.item.currency
     if row.about.currency:
         return cells.currency(row.about.currency) or ""
-    return None if row.about.code is not None and len(row.about.code) == 5 else "CNY"
+    return None if row.about.abroad or len(row.about.code or "") == 5 else "CNY"
 
 
 def _span(row: _Row, balance: bool) -> tuple[str | None, str]:

@@ -30,6 +30,7 @@ _ROLES = {
 _ROLE = {heading: role for role, headings in _ROLES.items() for heading in headings.split()}
 # The column that holds the figures of a table with a row an item and a period.
 VALUES = frozenset("value amount 金额 数值 值 本期金额 item_value".split())  # noqa: SIM905
+FORECASTS = frozenset(("预测指标", "预测数值", "预告类型", "业绩变动幅度"))
 PRICES = frozenset(
     "开盘 收盘 最高 最低 今开 昨收 最新价 开盘价 收盘价 最高价 最低价 成交量 成交额 open close high low volume".split()  # noqa: SIM905
 )
@@ -39,7 +40,7 @@ _NUMBERING = re.compile(
 )
 _PRIOR = re.compile(r"^prior_year_|[-_]?(去年|上年)同期(数|值)?(?=$|调整)|上年同期")
 _VINTAGE = re.compile(r"[-_(（\[\s]*(调整前|调整后|重述前|重述后|更正前|更正后)[)）\]]?")
-_MODIFIER = re.compile(r"同比|环比|增长|增减|占比")
+_MODIFIER = re.compile(r"(季度|单季)?(同比|环比|增长|增减|占比)")
 _RATIO = re.compile(r"(?<!汇)率|比例|比$|倍数")
 _PER_SHARE = re.compile(r"每股|eps|per_share|^b[vp]ps$")
 _COUNT = re.compile(r"[户人家]数$|数量$")
@@ -72,9 +73,14 @@ def role(heading: str) -> str | None:
     return _ROLE.get(heading.strip().strip("*:：").lower())
 
 
+def period_text(heading: str) -> str:
+    """What names the period in a heading or a cell, its vintage aside."""
+    return _VINTAGE.sub("", heading)
+
+
 def period(heading: str) -> cells.Period | None:
     """The period that a column stands for, its vintage aside."""
-    return cells.period(_VINTAGE.sub("", heading))
+    return cells.period(period_text(heading))
 
 
 def vintage(heading: str) -> str | None:

@@ -21,6 +21,9 @@ _TAG = re.compile(r"</?(TABLE|CAPTION|S|C|FN|F\d+|PAGE|R)>", re.IGNORECASE)
 _TABLE = re.compile(r"<TABLE>(.*?)(?:</TABLE>|\Z)", re.IGNORECASE | re.DOTALL)
 _STUB = re.compile(r"^[ \t]*<S>.*$", re.IGNORECASE | re.MULTILINE)
 _RULE = re.compile(r"[-=_*\s.]+")
+_COLUMNS = re.compile(
+    r"\S {3,}\$?\s*\(?\d[\d,.]*\)?(?:\s|$)|\.{4,}\s*\$?\s*\(?\d"
+)  # a figure after a gap or leader dots
 _LEADER = re.compile(r"\.(?: ?\.){2,}")
 _SIGN = re.compile(r"([$€£¥]) (?=[\d(])")
 _CELL = re.compile(r"\S+(?: \S+)*")
@@ -50,21 +53,30 @@ def _lines(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _paragraphs(text: str) -> Iterator[tuple[str, bool]]:
-    """Lines joined up to a blank one; a heading, a centred line and a rule stand alone."""
+    """Lines joined up to a blank one, a heading, a centred line and a rule apart; lines in columns are a table."""
+    for group in re.split(r"\n[ \t]*\n", _TAG.sub("", text)):
+        lines = [line.expandtabs() for line in group.splitlines() if line.strip()]
+        if sum(bool(_COLUMNS.search(line)) for line in lines) >= 2:
+            yield from as_blocks(aligned(map(_row, lines)))
+        else:
+            yield from ((words, False) for words in _joined(lines))
+
+
+def _joined(lines: list[str]) -> Iterator[str]:
     words: list[str] = []
-    for line in _TAG.sub("", text).splitlines():
+    for line in lines:
         stripped = " ".join(line.split())
         alone = is_heading(stripped) or line.startswith(" " * 15)
-        if words and (not stripped or alone or _RULE.fullmatch(line)):
-            yield " ".join(words), False
+        if words and (alone or _RULE.fullmatch(line)):
+            yield " ".join(words)
             words = []
-        if stripped and not _RULE.fullmatch(line):
+        if not _RULE.fullmatch(line):
             words.append(stripped)
             if alone:
-                yield " ".join(words), False
+                yield stripped
                 words = []
     if words:
-        yield " ".join(words), False
+        yield " ".join(words)
 
 
 def _row(line: str) -> Row:

@@ -315,6 +315,33 @@ def test_single_quarters_by_the_files_name() -> None:
     assert read("报告期,净利润\n2024-09-30,5亿\n", "利润_单季.csv").facts[0].start == "2024-07-01"
 
 
+@pytest.mark.parametrize(
+    ("names", "start"),
+    [
+        (("2024一季度", "2024二季度", "2024三季度"), "2024-07-01"),
+        (("2024一季度", "2024半年度", "2024三季度", "2024年度"), "2024-01-01"),
+        (("2024年第1季度", "2024年第2季度", "2024年第3季度"), "2024-07-01"),
+        (("2024年报", "2024年7-9月"), "2024-07-01"),
+    ],
+)
+def test_a_quarter_beside_reports_is_the_year_to_date(names: tuple[str, ...], start: str) -> None:
+    rows = read("报告期,净利润\n" + "".join(f"{name},5亿\n" for name in names)).facts
+    columns = read(f"指标,{','.join(names)}\n净利润{',5亿' * len(names)}\n").facts
+    assert {f.start for f in rows if f.end == "2024-09-30"} == {start}
+    assert [(f.start, f.end) for f in columns] == [(f.start, f.end) for f in rows]
+
+
+def test_the_parents_own_statements_are_not_the_groups() -> None:
+    table = "报告日,货币资金,类型\n20241231,5亿,合并期末\n20241231,3亿,母公司期末\n"
+    assert [(f.value, f.dims) for f in read(table).facts] == [(500000000, "{}"), (300000000, '{"scope": "母公司"}')]
+
+
+def test_forecasts_are_no_results_and_a_company_elsewhere_has_no_yuan() -> None:
+    with pytest.raises(NotOurs, match="forecasts"):
+        read("股票代码,预测指标,预测数值,公告日期\n600001,净利润,5,2025-01-20\n", "a_20241231.csv")
+    assert read("SECUCODE,REPORT_DATE,ITEM_NAME,AMOUNT\nAAPL.O,2024-09-28,营业收入,5\n").facts[0].unit is None
+
+
 def test_a_table_that_names_no_company_says_so_unless_told() -> None:
     table = "报告期,净利润\n2024-12-31,5亿\n"
     assert read(table).facts[0].entity is None and "--entity" in next(iter(read(table).remarks))

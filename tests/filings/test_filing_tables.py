@@ -187,6 +187,21 @@ Total assets                         $   778      $ 1,308
 """
 
 
+def test_columns_in_plain_text_that_no_tag_marks() -> None:
+    body = b"""     ITEM 6. SELECTED DATA
+
+The company sold more
+than in the year before.
+
+                      1998        1997
+Net sales          $ 1,234     $   987
+Net income ........     56          43
+"""
+    found = texts(PLAIN[: PLAIN.index(b"     ITEM 1.")] + body + b"</TEXT>\n</DOCUMENT>\n", "x.txt")
+    assert found[-1].endswith(" | 1998 | 1997\nNet sales | $1,234 | $987\nNet income | 56 | 43")
+    assert found[-1].startswith("ITEM 6. SELECTED DATA\nThe company sold more than in the year before.")
+
+
 def test_a_filing_in_plain_text() -> None:
     assert texts(PLAIN, "x.txt") == [
         "ACME CORP",
