@@ -58,8 +58,10 @@ def read_inline(roots: Sequence[Any], reading: Reading) -> Document:
     for root in roots:
         for element in root.iter(*readers):
             readers[element.tag](element)
+    # Ids differ within a document; what stands in several may share them.
+    nested: dict[str, str] | None = {} if len(roots) == 1 else None
     for element in texts:
-        _text(element, continued, document, reading)
+        _text(element, continued, nested, document, reading)
     return document
 
 
@@ -118,7 +120,8 @@ def _number(element: Any, document: Document, reading: Reading) -> None:
     get = element.get
     decimals = get("decimals") or decimals_of(value, get("precision"))
     name = document.names.of(get("name", ""), element)
-    document.numbers.append(RawNumber(reference(get("contextRef")), name, value, reference(get("unitRef")), decimals))
+    context, unit = get("contextRef", "").strip(), get("unitRef", "").strip()
+    document.numbers.append(RawNumber(context, name, value, unit, decimals))
 
 
 def _value(element: Any) -> Number:
@@ -158,7 +161,19 @@ def _decimal(element: Any) -> Decimal:
     return Decimal(str(_value(element)))
 
 
-def _text(element: Any, continued: dict[str | None, Any], document: Document, reading: Reading) -> None:
+def _block(piece: Any, nested: dict[str, str] | None) -> str:
+    """The text of a piece of a fact, which is known already where it stands inside one that was read."""
+    known = nested.get(piece.get("id", "")) if nested else None
+    return block_text(piece, nested) if known is None else known
+
+
+def _text(
+    element: Any,
+    continued: dict[str | None, Any],
+    nested: dict[str, str] | None,
+    document: Document,
+    reading: Reading,
+) -> None:
     if _refused(element, reading):
         return
     pieces = [element]
@@ -169,7 +184,7 @@ def _text(element: Any, continued: dict[str | None, Any], document: Document, re
         pieces.append(continued[following])
         following = reference(continued[following].get("continuedAt"))
     if element.get("escape") in ("true", "1"):
-        value = "\n".join(filter(None, map(block_text, pieces)))
+        value = "\n".join(filter(None, (_block(piece, nested) for piece in pieces)))
     else:
         value = " ".join("".join(map(_displayed, pieces)).split())
     form = element.get("format")

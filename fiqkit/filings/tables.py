@@ -35,7 +35,8 @@ def aligned(rows: Iterable[Row]) -> list[list[str]]:
     """The rows of a table without blank ones, each with a text for every column."""
     joined = [row for row in map(_joined, rows) if row]
     columns = _columns(joined)
-    return [_spread(row, columns) for row in joined]
+    hits = _hits(columns, joined)
+    return [_spread(row, len(columns), hits) for row in joined]
 
 
 def _joined(row: Row) -> Row:
@@ -77,7 +78,10 @@ def _columns(rows: Sequence[Row]) -> list[tuple[int, int]]:
 
 def _marked(columns: list[tuple[int, int]], rows: Sequence[Row]) -> list[tuple[int, int]]:
     """Join a column of footnote marks, as "(1)" or "*", to the figures that they mark; alone they read like figures."""
-    alone = [{hit[0]: cell.text for cell in row if len(hit := _hit(cell, columns)) == 1} for row in rows]
+    if not any(_MARK.fullmatch(cell.text) for row in rows for cell in row if len(cell.text) < 5):
+        return columns
+    hits = _hits(columns, rows)
+    alone = [{hit[0]: cell.text for cell in row if len(hit := hits[cell[:2]]) == 1} for row in rows]
     kept = columns[:1]
     for n in range(1, len(columns)):
         marks = [texts for texts in alone if n in texts]
@@ -88,18 +92,23 @@ def _marked(columns: list[tuple[int, int]], rows: Sequence[Row]) -> list[tuple[i
     return kept
 
 
-def _hit(cell: Placed, columns: Sequence[tuple[int, int]]) -> list[int]:
-    """The numbers of the columns over which a cell stands."""
-    return [n for n, column in enumerate(columns) if column[0] < cell.stop and cell.start < column[1]]
+def _hits(columns: Sequence[tuple[int, int]], rows: Sequence[Row]) -> dict[tuple[int, int], list[int]]:
+    """Place of a cell → the numbers of the columns over which it stands."""
+    places = {cell[:2] for row in rows for cell in row}
+    return {
+        place: [n for n, (first, last) in enumerate(columns) if first < place[1] and place[0] < last]
+        for place in places
+    }
 
 
 def _headed(columns: list[tuple[int, int]], rows: Sequence[Row]) -> list[tuple[int, int]]:
     """Join a column that only headings fill to its neighbour that only the body fills."""
     body = next((n for n, row in enumerate(rows) if len(row) > 1 and row[0].start < columns[0][1]), len(rows))
     filled: dict[tuple[int, int], set[bool]] = {column: set() for column in columns}
+    hits = _hits(columns, rows)
     for number, row in enumerate(rows):
         for cell in row:
-            if len(hit := _hit(cell, columns)) == 1:
+            if len(hit := hits[cell[:2]]) == 1:
                 filled[columns[hit[0]]].add(number >= body)
     kept = columns[:2]
     for column in columns[2:]:
@@ -113,13 +122,13 @@ def _headed(columns: list[tuple[int, int]], rows: Sequence[Row]) -> list[tuple[i
     return kept
 
 
-def _spread(row: Row, columns: Sequence[tuple[int, int]]) -> list[str]:
+def _spread(row: Row, width: int, hits: dict[tuple[int, int], list[int]]) -> list[str]:
     """A row's texts by column; what spans several stands over each, or in the first where that is the row's label."""
-    texts = [""] * len(columns)
-    for cell in row:
-        hit = _hit(cell, columns)
-        for n in hit[:1] if 0 in hit else hit:
-            texts[n] = f"{texts[n]} {cell.text}" if texts[n] else cell.text
+    texts = [""] * width
+    for start, stop, text in row:
+        hit = hits[start, stop]
+        for n in hit[:1] if hit[0] == 0 else hit:
+            texts[n] = f"{texts[n]} {text}" if texts[n] else text
     return texts
 
 

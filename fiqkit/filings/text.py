@@ -49,8 +49,15 @@ def _local(tag: Any) -> str:
     return f"ix:{local}" if _IX.match(tag) else local
 
 
-def _blocks_as_xslt() -> Any:
-    """Text of an element in one call of libxml2: blocks and cells apart, the parts of a word joined, exclusions out."""
+_BEGIN, _NAMED, _END = "\ufdd0", "\ufdd1", "\ufdd2"  # around a nested fact's text; no filing holds these characters
+
+
+@lru_cache(1)
+def _displayed() -> Any:
+    """Text of an element in one call of libxml2: blocks and cells apart, the parts of a word joined, exclusions out.
+
+    The text of each fact inside stands between marks, with the fact's id.
+    """
     block = "|".join(f"h:{name}|{name}" for name in sorted(_BLOCKS))
     return etree.XSLT(
         etree.XML(
@@ -59,19 +66,37 @@ def _blocks_as_xslt() -> Any:
             'xmlns:b="http://www.xbrl.org/2008/inlineXBRL"><xsl:output method="text"/>'
             '<xsl:template match="a:exclude|b:exclude|h:style|h:script|style|script"/>'
             f'<xsl:template match="{block}"><xsl:text> </xsl:text><xsl:apply-templates/><xsl:text> </xsl:text>'
-            "</xsl:template></xsl:stylesheet>"
+            "</xsl:template><xsl:template "
+            'match="a:nonNumeric[@escape]|a:continuation|b:nonNumeric[@escape]|b:continuation">'
+            f'<xsl:text>{_BEGIN}</xsl:text><xsl:value-of select="@id"/><xsl:text>{_NAMED}</xsl:text>'
+            f"<xsl:apply-templates/><xsl:text>{_END}</xsl:text></xsl:template></xsl:stylesheet>"
         )
     )
 
 
-@lru_cache(1)
-def _displayed() -> Any:
-    return _blocks_as_xslt()
+def block_text(element: Any, nested: dict[str, str] | None = None) -> str:
+    """Text of an element and all it holds on one line, as displayed: words of neighbouring cells kept apart.
 
-
-def block_text(element: Any) -> str:
-    """Text of an element and all it holds on one line, as displayed: words of neighbouring cells kept apart."""
-    return " ".join(str(_displayed()(element)).split())
+    Args:
+        nested: takes the text of each fact inside by its id, so that it need not be asked for again.
+    """
+    text = str(_displayed()(element))
+    if _BEGIN not in text:
+        return " ".join(text.split())
+    open_facts: list[tuple[str, list[str]]] = [("", [])]
+    for piece in re.split(f"(?=[{_BEGIN}{_END}])", text):
+        mark, rest = (piece[0], piece[1:]) if piece[:1] in (_BEGIN, _END) else ("", piece)
+        if mark == _BEGIN:
+            key, _, rest = rest.partition(_NAMED)
+            open_facts.append((key, []))
+        elif mark:
+            key, pieces = open_facts.pop()
+            whole = " ".join("".join(pieces).split())
+            if nested is not None and key:
+                nested[key] = whole
+            open_facts[-1][1].append("".join(pieces))
+        open_facts[-1][1].append(rest)
+    return " ".join("".join(open_facts[0][1]).split())
 
 
 @dataclass(slots=True)
@@ -205,7 +230,7 @@ def _cells(row: Any) -> list[Any]:
     """The cells of a row; a caption is a row with itself for a cell."""
     if _local(row.tag) == "caption":
         return [row]
-    cells = [cell for cell in row if cell.tag in _CELL_TAGS and not _hidden(cell)]
+    cells = [cell for cell in row if cell.tag in _CELL_TAGS and not ("none" in cell.get("style", "") and _hidden(cell))]
     return cells if len(cells) == len(row) else list(_inside(row, _CELLS))
 
 

@@ -54,6 +54,7 @@ class Names:
         for root in roots:
             for prefix, namespace in root.nsmap.items():
                 declared.setdefault(prefix, set()).add(namespace)
+        self._known: dict[str, str] = {}
         self._prefixes = {p: self._usual(p, *found) for p, found in declared.items() if len(found) == 1}
 
     @staticmethod
@@ -63,14 +64,16 @@ class Names:
 
     def of(self, name: str, element: Any) -> str:
         """A name in an attribute or in text, as `us-gaap:Revenues`, with the prefix that its namespace has."""
+        if (known := self._known.get(name)) is not None:
+            return known
         prefix, colon, local = name.strip().rpartition(":")
         if not colon:
             return local
         usual = self._prefixes.get(prefix)
-        if usual is None:
+        if usual is None:  # declared further down, and perhaps otherwise elsewhere: not to be remembered
             namespace = element.nsmap.get(prefix)
-            usual = self._usual(prefix, namespace) if namespace else prefix
-        return f"{usual}:{local}"
+            return f"{self._usual(prefix, namespace) if namespace else prefix}:{local}"
+        return self._known.setdefault(name, f"{usual}:{local}")
 
     def of_element(self, element: Any) -> str:
         """The name of an element."""
