@@ -72,7 +72,7 @@ def progress_bar(what: str, done: int, of: int) -> None:
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of folds, shuffles and bootstrap.")
 @click.option("--steer", is_flag=True, help="Add the direction while the agent takes its first action.")
 @click.option("--alphas", default="-4,-2,0,2,4", show_default=True, help="Steering strengths, in gaps from Q + C to Q.")
-@click.option("--steer-layers", help="Points to steer at, like 20 or 18-20; default: the direction's peak.")
+@click.option("--steer-layers", help="Points to steer at, like 20 or 18-20; default: picked on the other folds.")
 @click.option("--steer-items", type=click.IntRange(min=2), default=12, show_default=True, help="Items to steer on.")
 @click.option("--steer-randoms", type=click.IntRange(min=1), default=2, show_default=True, help="Random directions.")
 @click.option("--json", "as_json", is_flag=True, help="The whole result on stdout.")

@@ -19,6 +19,7 @@ from fiqkit.probe.category import (
     SHUFFLES_OF_EACH,
     Decoders,
     Decoding,
+    control_decoders,
     pair_decoders,
     rest_decoders,
     size_matched,
@@ -48,6 +49,8 @@ class Findings:
             direction, each item projected on what the other languages yield. Empty and None for a single language.
         leaky: the pair when one company's items may lie on both sides of a split.
         matched: AUROC by category over the size-matched samples, (draws,).
+        norms: mean length of the states of Q and of Q + C, (points,).
+        control: accuracy on the control tasks of the pair by layer, mean over the tasks, (points,), or None.
     """
 
     points: list[int]
@@ -58,6 +61,8 @@ class Findings:
     transfer_direction: Profile | None
     leaky: Decoding | None
     matched: Mapping[str, Floats]
+    norms: Floats
+    control: Floats | None
 
 
 def permutations_for(points: int) -> int:
@@ -88,7 +93,9 @@ def analyse(
         decoders["language"] = pair_decoders(items, languages, shuffles)
     if thorough:
         decoders["leaky"] = pair_decoders(items, _shuffled_folds(folds, items.seed), 0)
+        decoders["control"] = control_decoders(items)
     samples = size_matched(items) if thorough else []
+    norms = np.zeros(len(points))
 
     def fit(point: int) -> list[Callable[[], None]]:
         """Fit one layer; what is returned hands the fits over, and is called in the layers' order."""
@@ -100,8 +107,14 @@ def analyse(
             found.append(partial(fits[name].take, fits[name].fit(layer)))
             if name == "ambiguity" and languages is not None:
                 found.append(partial(fits["language"].take, fits["language"].fit(layer)))
-        kernel = gram(states["plain"])
-        return found + [partial(decoder.take, decoder.fit(kernel)) for decoder in (*decoders.values(), *samples)]
+        norms[points.index(point)] = np.mean([np.linalg.norm(states[c], axis=1).mean() for c in ("plain", "context")])
+        kernels: dict[bytes, dict[int, Floats]] = {}  # by the split: most decoders share one
+        for decoder in (*decoders.values(), *samples):
+            split = decoder.folds.tobytes()
+            if split not in kernels:
+                kernels[split] = {int(f): gram(states["plain"], decoder.folds != f) for f in np.unique(decoder.folds)}
+            found.append(partial(decoder.take, decoder.fit(kernels[split])))
+        return found
 
     from threadpoolctl import threadpool_limits
 
@@ -122,7 +135,13 @@ def analyse(
         transfer_direction=fits["language"].profile() if languages is not None else None,
         leaky=decoders["leaky"].result("pair") if thorough else None,
         matched=_matched(samples),
+        norms=norms,
+        control=_control(decoders["control"]) if thorough else None,
     )
+
+
+def _control(decoders: Decoders) -> Floats:
+    return np.mean([decoders.result(name).by_layer for name in decoders.names], axis=0)
 
 
 def _languages(items: Items) -> Ints | None:

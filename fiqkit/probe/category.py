@@ -9,13 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fiqkit.probe.folds import Floats, Ints, block_permutations, p_value
-from fiqkit.probe.items import Items, Source
+from fiqkit.probe.items import Items, Source, words_of
 from fiqkit.probe.ridge import NestedRidge, RidgeFit, accuracy, auroc
+from fiqkit.records import Instance
 
 SHUFFLES = 500  # label sets that the decoder of the pair is refitted on; p is then resolved to .002
 SHUFFLES_OF_EACH = 200  # the same for each category against the rest
 FEWEST = 4  # items that a category must have, in at least two folds, to be decoded against the rest
 DRAWS = 20  # size-matched samples
+CONTROL_TASKS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +57,27 @@ class Decoders:
     """Several two-way decisions over the same rows, decoded together layer by layer."""
 
     def __init__(
-        self, items: Items, rows: Ints, targets: Mapping[str, NDArray[np.bool_]], outer: Ints, shuffles: int
+        self,
+        items: Items,
+        rows: Ints,
+        targets: Mapping[str, NDArray[np.bool_]],
+        outer: Ints,
+        shuffles: int,
+        within: Ints | None = None,
     ) -> None:
-        """Rows: the items that take part. Targets: by name, true for the positive items among the rows, (rows,)."""
+        """Decide about the items `rows`.
+
+        Args:
+            targets: by name, true for the positive items among the rows, (rows,).
+            outer: the fold to report on, of all items.
+            within: labels are shuffled within these groups of all items, so that what follows the groups is no finding.
+        """
         self.rows = rows
         self.names = list(targets)
+        self.folds = outer
         self.outer = outer[rows]
-        strata = np.unique(np.stack([self.outer, items.folds[rows]]), axis=1, return_inverse=True)[1].ravel()
+        groups = [outer, items.folds, *([] if within is None else [within])]
+        strata = np.unique(np.stack([group[rows] for group in groups]), axis=1, return_inverse=True)[1].ravel()
         moved = block_permutations(np.asarray(items.clusters)[rows].tolist(), strata, shuffles, items.seed)
         self.columns = {
             name: np.concatenate([y[None], y[moved]]).T if shuffles else y[:, None] for name, y in targets.items()
@@ -72,9 +88,11 @@ class Decoders:
         self._by_layer: list[Floats] = []
         self._ranked: list[Floats] = []
 
-    def fit(self, kernel: Floats) -> RidgeFit:
-        """The decoders of one layer from the kernel of all items; changes nothing, so layers may be fitted at once."""
-        return self.ridge.fit(kernel[np.ix_(self.rows, self.rows)])
+    def fit(self, kernels: Mapping[int, Floats]) -> RidgeFit:
+        """The decoders of one layer from the kernel of all items for each outer fold; changes nothing, so that layers
+        may be fitted at once."""
+        inside = np.ix_(self.rows, self.rows)
+        return self.ridge.fit([kernels[int(fold)][inside] for fold in np.unique(self.outer)])
 
     def take(self, fit: RidgeFit) -> None:
         """Count in the next layer."""
@@ -124,9 +142,32 @@ def pair_decoders(items: Items, outer: Ints, shuffles: int) -> Decoders:
 
 
 def rest_decoders(items: Items, shuffles: int) -> Decoders:
-    """Each category against all others."""
+    """Each category against all others, shuffled within language: a category of one language alone is no finding."""
     targets = {name: items.primary == name for name in decodable(items)}
-    return Decoders(items, np.arange(len(items)), targets, items.folds, shuffles)
+    language = np.unique(items.language, return_inverse=True)[1]
+    return Decoders(items, np.arange(len(items)), targets, items.folds, shuffles, within=language)
+
+
+def control_decoders(items: Items, draws: int = CONTROL_TASKS) -> Decoders:
+    """Control tasks for the pair (Hewitt and Liang 2019): each wording of Q has one label, drawn at random.
+
+    Wordings recur over companies, so a decoder that has learned wordings by heart does well on them; what it does
+    better on the categories is its selectivity.
+    """
+    rows = items.in_pair
+    truth = items.primary[rows] == items.pair[0]
+    wording = np.unique([wording_of(items.instances[row]) for row in rows], return_inverse=True)[1]
+    rng = np.random.default_rng([items.seed, 1])
+    tasks = {f"task {n}": (rng.random(wording.max() + 1) < truth.mean())[wording] for n in range(draws)}
+    return Decoders(items, rows, tasks, items.folds, shuffles=0)
+
+
+def wording_of(instance: Instance) -> str:
+    """Q with the company's name, tickers and numbers taken out: what recurs from company to company."""
+    text = instance.question
+    for name in filter(None, (instance.company, instance.ticker)):
+        text = text.replace(name, "")
+    return " ".join(word for word in words_of(text) if not word.isdigit())
 
 
 def decodable(items: Items) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 LEVEL = 0.05
+LATE = 0.9  # depth
 
 SURVIVES, WEAKENED, FAILS, UNTESTED = "survives", "weakened", "does not survive", "not tested"
 
@@ -22,7 +23,7 @@ class Claim:
 
 def claims(result: Mapping[str, Any]) -> list[Claim]:
     """Every claim in order. What depends on a finding that is not there is not tested."""
-    return [*_about_direction(result), *_about_category(result)]
+    return [*_about_direction(result), *_about_category(result), _about_depth(result)]
 
 
 def _about_direction(result: Mapping[str, Any]) -> Iterator[Claim]:
@@ -58,6 +59,15 @@ def _about_direction(result: Mapping[str, Any]) -> Iterator[Claim]:
     yield _languages(there, controls["cross_language"], "direction", "The direction carries over between languages.")
 
 
+def _about_depth(result: Mapping[str, Any]) -> Claim:
+    direction = result["direction"]
+    return _if(
+        direction["p_holm"] <= LEVEL and direction["separation"] > 0,
+        f"The direction is strongest in the last {1 - LATE:.0%} of the network, where the paper's raw profile peaks.",
+        lambda: _late(direction, result["layers"]),
+    )
+
+
 def _about_category(result: Mapping[str, Any]) -> Iterator[Claim]:
     category, controls = result["category"], result["controls"]
     there = category["p"] <= LEVEL and category["accuracy"] > category["shuffled"]
@@ -91,6 +101,20 @@ def _if(there: bool, claim: str, test: Any) -> Claim:
         return Claim(claim, UNTESTED, "there is no finding to control")
     verdict, because = test()
     return Claim(claim, verdict, because)
+
+
+def _late(direction: Mapping[str, Any], layers: int) -> tuple[str, str]:
+    """Survives when the standardised peak certainly lies late; raw separation alone grows with the norm."""
+    low, high = (layer / layers for layer in direction["peak_band"])
+    late = [d >= LATE for d in (direction["peak_depth"], direction["raw_over_norm_peak_depth"])]
+    verdict = SURVIVES if all(late) and low >= LATE else WEAKENED if any(late) else FAILS
+    peak, raw, over_norm = (
+        f"{direction[name]:.0%}" for name in ("peak_depth", "raw_peak_depth", "raw_over_norm_peak_depth")
+    )
+    return verdict, (
+        f"standardised it peaks at depth {peak} (95% {low:.0%} to {high:.0%}), raw at {raw}, raw over the states' "
+        f"length at {over_norm}; which grows {direction['norm_growth']:.1f}-fold from the embedding to the last layer"
+    )
 
 
 def _retained(control: Mapping[str, Any], words: str) -> tuple[str, str]:

@@ -32,6 +32,8 @@ class Profile:
         nested_layers: the point that each fold picked.
         at_nested: projections at those layers in held-in standard deviations, by prompt, (n,).
         projections: (points, n) by "a" and "b", in the layer's own units, centred on the held-in midpoint.
+        raw: (points,), difference of mean projections in the layer's own units, as the paper has it: it grows with the
+            norm of the residual stream.
     """
 
     separation: Floats
@@ -45,6 +47,12 @@ class Profile:
     nested_layers: list[int]
     at_nested: Mapping[str, Floats]
     projections: Mapping[str, Floats]
+
+    @property
+    def raw(self) -> Floats:
+        """See the attributes."""
+        difference: Floats = self.projections["a"].mean(axis=1) - self.projections["b"].mean(axis=1)
+        return difference
 
 
 def products(a: Floats, b: Floats, others: Mapping[str, Floats] | None = None) -> dict[str, Floats]:

@@ -45,19 +45,25 @@ def company_folds(clusters: Sequence[str], labels: Sequence[str], folds: int, se
 
 
 def block_permutations(clusters: Sequence[str], strata: Ints, draws: int, seed: int) -> Ints:
-    """Index arrays, shape (draws, n), that move labels in whole companies: `labels[index]` is one shuffle.
+    """Index arrays, shape (draws, n), that give each company the labels of another: `labels[index]` is one shuffle.
 
-    Labels of one company resemble one another, so shuffling single items would make chance look too narrow. They stay
-    within their stratum, shape (n,): folds are balanced by the true labels, and a shuffle that upset the balance would
-    decode worse than chance.
+    Companies change places, items do not: where the labels follow companies, a shuffle that cut across them would make
+    chance look too narrow. A company's items take the labels of the other's items, in random order, over again where it
+    has more. Companies change places within their stratum, shape (n,): folds are balanced by the true labels, and a
+    shuffle that upset the balance would decode worse than chance.
     """
-    names, member = np.unique(np.asarray(clusters), return_inverse=True)
+    member = np.unique(np.asarray(clusters), return_inverse=True)[1]
+    strata = np.asarray(strata)
     rng = np.random.default_rng(seed)
-    # Sorting by (stratum, the company's random number, the item's own) puts whole companies into random order.
-    company, item = rng.random((draws, len(names)))[:, member], rng.random((draws, len(member)))
-    order = np.argsort(2 * strata + company + item * 1e-9, axis=1)
-    index = np.empty_like(order)
-    index[:, np.lexsort((member, strata))] = order
+    blocks = [
+        [np.flatnonzero((strata == stratum) & (member == company)) for company in np.unique(member[strata == stratum])]
+        for stratum in np.unique(strata)
+    ]
+    index = np.empty((draws, len(member)), np.int64)
+    for draw in index:
+        for companies in blocks:
+            for company, other in zip(companies, rng.permutation(len(companies)), strict=True):
+                draw[company] = np.resize(rng.permutation(companies[other]), len(company))
     return index
 
 

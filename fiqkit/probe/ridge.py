@@ -7,7 +7,7 @@ procedure, choice of layer and of penalty included, is repeated for each of them
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,13 +18,10 @@ from fiqkit.probe.folds import Floats, Ints
 PENALTIES = (0.01, 0.1, 1.0)  # in units of the kernel's mean diagonal
 
 
-def gram(states: Floats) -> Floats:
-    """Kernel, shape (n, n), of states (n, width), each feature scaled to unit variance over all items.
-
-    The scaling sees no label, so it may see the held-out items.
-    """
-    centred = states - states.mean(axis=0)
-    spread = centred.std(axis=0)
+def gram(states: Floats, held_in: NDArray[np.bool_]) -> Floats:
+    """Kernel, shape (n, n), of states (n, width), each feature centred and scaled to unit variance over the held-in."""
+    centred = states - states[held_in].mean(axis=0)
+    spread = centred[held_in].std(axis=0)
     centred /= np.where(spread > 1e-12, spread, 1.0)
     return centred @ centred.T
 
@@ -70,11 +67,11 @@ class NestedRidge:
         """
         return scores - self._intercept
 
-    def fit(self, kernel: Floats) -> RidgeFit:
-        """The decoders of one layer; changes nothing."""
+    def fit(self, kernels: Sequence[Floats]) -> RidgeFit:
+        """The decoders of one layer from a kernel for each outer fold, in their order; changes nothing."""
         error = np.empty_like(self._error)
         scores = np.empty_like(self.scores)
-        for fold, (held_in, held_out, groups) in enumerate(self._splits):
+        for fold, (kernel, (held_in, held_out, groups)) in enumerate(zip(kernels, self._splits, strict=True)):
             error[fold], scores[held_out] = _best_penalty(kernel, self.targets, held_in, held_out, groups)
         return RidgeFit(error, scores)
 

@@ -47,7 +47,8 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to steer with: strengths, points (None: the direction's peak), items at most, random directions."""
+    """What to steer with: strengths, points (None: the one that the other folds picked), items at most, random
+    directions."""
 
     alphas: tuple[float, ...] = (-4, -2, 0, 2, 4)
     points: tuple[int, ...] | None = None
@@ -63,7 +64,8 @@ def steer(study: Study, plan: Plan, dtype: str, progress: Progress) -> dict[str,
     """
     from fiqkit.models.local.transformers import TransformersEngine
 
-    points = plan.points or (study.result["direction"]["peak_layer"],)
+    # The layer that the other folds picked: the steered items had no say in it.
+    points = plan.points or (study.result["direction"]["nested_layers"][FOLD],)
     for point in points:
         if not 0 <= point < study.states.points:
             raise UserError(f"--steer-layers {point} is out of range; this model has 0 to {study.states.points - 1}")

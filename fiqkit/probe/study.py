@@ -9,6 +9,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from fiqkit.errors import UserError, need
 from fiqkit.metrics.significance import holm
 from fiqkit.probe import controls
@@ -38,6 +40,7 @@ from fiqkit.probe.checkpoint import (
     resolve_dtype,
 )
 from fiqkit.probe.claims import claims
+from fiqkit.probe.folds import Floats
 from fiqkit.probe.items import FOLDS, Items, bag_of_words, lengths
 from fiqkit.probe.prompts import CONDITIONS, PromptSet, build_prompts
 from fiqkit.records import Instance
@@ -83,7 +86,7 @@ def probe(instances: Sequence[Instance], settings: Settings, say: Say, progress:
         MissingExtra: the packages of the probe are not installed.
         UserError: bad input, in one line; nothing is loaded before all that can be checked has been.
     """
-    need("fiqkit probe", "probe", "torch", "transformers", "accelerate", "psutil", "safetensors", "sklearn")
+    need("fiqkit probe", "probe", "torch", "transformers", "accelerate", "safetensors", "sklearn")
     items = Items.of(instances, settings.folds, settings.seed)
     checkpoint = find_checkpoint(settings.model)
     if settings.adapter:
@@ -218,11 +221,17 @@ def _direction(findings: Findings, layers: int) -> dict[str, Any]:
         "nested_separation": profile.nested,
         "nested_band": list(profile.nested_band),
         "nested_layers": [points[i] for i in profile.nested_layers],
+        "raw_peak_depth": points[int(np.argmax(profile.raw))] / layers,
+        "raw_over_norm_peak_depth": points[int(np.argmax(_over_norm(findings)))] / layers,
+        "norm_growth": float(findings.norms[-1] / (findings.norms[0] or 1.0)),
         "profile": [
             {
                 "layer": point,
                 "depth": point / layers,
                 "separation": float(profile.separation[i]),
+                "raw": float(profile.raw[i]),
+                "norm": float(findings.norms[i]),
+                "raw_over_norm": float(_over_norm(findings)[i]),
                 "low": float(profile.band[i, 0]),
                 "high": float(profile.band[i, 1]),
                 "p": float(profile.p[i]),
@@ -231,6 +240,13 @@ def _direction(findings: Findings, layers: int) -> dict[str, Any]:
             for i, point in enumerate(points)
         ],
     }
+
+
+def _over_norm(findings: Findings) -> Floats:
+    """Raw separation in units of the mean length of the states."""
+    norms = findings.norms
+    ratio: Floats = findings.contrasts["ambiguity"].raw / np.where(norms > 0, norms, 1.0)
+    return ratio
 
 
 def _category(items: Items, states: States, findings: Findings) -> dict[str, Any]:
@@ -265,6 +281,8 @@ def _category(items: Items, states: States, findings: Findings) -> dict[str, Any
                 "layer": point,
                 "accuracy": float(pair.by_layer[i]),
                 "auroc": float(pair.by_layer_auroc[i]),
+                "control_accuracy": None if findings.control is None else float(findings.control[i]),
+                "selectivity": None if findings.control is None else float(pair.by_layer[i] - findings.control[i]),
                 **{name: float(decoding.by_layer_auroc[i]) for name, decoding in findings.rest.items()},
             }
             for i, point in enumerate(points)
@@ -276,8 +294,6 @@ def _adapter(
     items: Items, folder: Path, before: tuple[States, Findings], after: tuple[States, Findings]
 ) -> dict[str, Any]:
     """What an adapter changes: peak, nested separation and decoding, and the cosine of the two directions by layer."""
-    import numpy as np
-
     (states, was), (changed, now) = before, after
     layers = states.points - 1
     cosines = []

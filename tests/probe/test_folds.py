@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fiqkit.errors import UserError
-from fiqkit.probe.folds import block_permutations, company_folds, company_signs, company_weights, sign_flip_p
+from fiqkit.probe.folds import block_permutations, company_folds, company_signs, company_weights, p_value, sign_flip_p
+from fiqkit.probe.ridge import NestedRidge, accuracy, gram
 
 companies = st.lists(st.sampled_from("abcdefghij"), min_size=6, max_size=40).filter(lambda names: len(set(names)) > 3)
 
@@ -34,14 +35,16 @@ def test_folds_are_alike_in_size_and_labels() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(companies, st.integers(0, 5))
-def test_shuffles_are_permutations_that_move_whole_companies(clusters: list[str], seed: int) -> None:
+def test_a_shuffle_gives_a_company_the_labels_of_one_company(clusters: list[str], seed: int) -> None:
     names = np.array(clusters)
-    places = np.argsort(names, kind="stable")
     for index in block_permutations(clusters, np.zeros(len(clusters), int), 5, seed):
-        assert sorted(index) == list(range(len(clusters)))
-        moved = names[index[places]]  # read company by company, each company arrives in one run
-        runs = 1 + int(np.sum(moved[1:] != moved[:-1]))
-        assert runs == len(set(clusters))
+        given = {name: set(names[index[names == name]]) for name in set(clusters)}
+        assert all(len(source) == 1 for source in given.values())
+        assert len({min(source) for source in given.values()}) == len(given)  # each company gives once
+        for name in given:  # and none of its items twice before each was taken once
+            taken = index[names == name]
+            size = min(len(taken), int((names == names[taken[0]]).sum()))
+            assert len(set(taken[:size])) == size
 
 
 def test_shuffles_differ_and_every_item_can_come_anywhere() -> None:
@@ -49,6 +52,27 @@ def test_shuffles_differ_and_every_item_can_come_anywhere() -> None:
     for item in range(4):
         counts = np.bincount(index[:, item], minlength=4)
         assert counts.min() > 60
+
+
+@pytest.mark.parametrize("follow", [True, False])
+def test_p_is_right_where_categories_follow_companies_and_companies_have_states_of_their_own(follow: bool) -> None:
+    """Nothing is planted: a test at .05 must not find something in 12% of 120 sets (its own chance of that is .002)."""
+    rng = np.random.default_rng(1)
+    found = 0
+    for _ in range(120):
+        sizes = rng.integers(1, 8, 16)
+        company = np.repeat(np.arange(16), sizes)
+        truth = (rng.integers(0, 2, 16)[company] if follow else rng.integers(0, 2, len(company))).astype(bool)
+        states = (1.5 * rng.standard_normal((16, 12)))[company] + rng.standard_normal((len(company), 12))
+        clusters = [f"c{number}" for number in company]
+        split = company_folds(clusters, truth.astype(str).tolist(), 4, 0)
+        moved = block_permutations(clusters, split, 39, int(rng.integers(1 << 30)))
+        targets = np.where(np.concatenate([truth[None], truth[moved]]).T, 1.0, -1.0)
+        ridge = NestedRidge(targets, split, split)
+        ridge.take(ridge.fit([gram(states, split != fold) for fold in np.unique(split)]))
+        hits = accuracy(ridge.scores, targets)
+        found += p_value(hits[0], hits[1:]) <= 0.05
+    assert found <= 14
 
 
 def test_labels_stay_within_their_fold() -> None:

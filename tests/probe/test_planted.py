@@ -53,6 +53,10 @@ def verdicts(findings: Findings, checked: dict) -> list[str]:
         "separation": float(profile.separation[profile.peak]),
         "p_holm": float(profile.p_holm[profile.peak]),
         "nested_separation": profile.nested,
+        "peak_band": profile.peak_band,
+        "raw_peak_depth": int(np.argmax(profile.raw)) / (LAYERS - 1),
+        "raw_over_norm_peak_depth": int(np.argmax(profile.raw / findings.norms)) / (LAYERS - 1),
+        "norm_growth": float(findings.norms[-1] / findings.norms[0]),
     }
     adjusted = holm([d.p_auroc for d in findings.rest.values()])
     category = {name: getattr(pair, name) for name in ("p", "accuracy", "shuffled", "baseline")}
@@ -60,7 +64,10 @@ def verdicts(findings: Findings, checked: dict) -> list[str]:
     category["one_vs_rest"] = {
         name: {"auroc": d.auroc, "p_holm": p} for (name, d), p in zip(findings.rest.items(), adjusted, strict=True)
     }
-    return [c.verdict for c in claims({"direction": direction, "category": category, "controls": checked})]
+    return [
+        c.verdict
+        for c in claims({"layers": LAYERS - 1, "direction": direction, "category": category, "controls": checked})
+    ]
 
 
 def planted(seed: int, layer: int, moves: dict[str, float]) -> Made:

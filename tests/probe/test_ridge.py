@@ -12,12 +12,16 @@ from sklearn.metrics import roc_auc_score
 from fiqkit.probe.ridge import PENALTIES, NestedRidge, auroc, gram
 
 
+def grams(states: np.ndarray, outer: np.ndarray) -> list[np.ndarray]:
+    return [gram(states, outer != fold) for fold in np.unique(outer)]
+
+
 def by_refitting(layers: list[np.ndarray], y: np.ndarray, outer: np.ndarray, inner: np.ndarray) -> tuple:
     """The same nested procedure with scikit-learn, one fit at a time."""
     scores, chosen = np.zeros(len(y)), []
-    scaled = [(x - x.mean(0)) / x.std(0) for x in layers]
     for fold in np.unique(outer):
         held_in, held_out = outer != fold, outer == fold
+        scaled = [(x - x[held_in].mean(0)) / x[held_in].std(0) for x in layers]
         tried = []
         for layer, x in enumerate(scaled):
             centred = x[held_in] - x[held_in].mean(0)
@@ -44,7 +48,7 @@ def test_nested_ridge_equals_refitting_every_fold(seed: int) -> None:
     folds = rng.permutation(np.arange(40) % 5)
     ridge = NestedRidge(y[:, None], folds, folds)
     for x in layers:
-        ridge.take(ridge.fit(gram(x)))
+        ridge.take(ridge.fit(grams(x, folds)))
     scores, chosen = by_refitting(layers, y, folds, folds)
     np.testing.assert_allclose(ridge.scores[:, 0], scores, atol=1e-4)
     assert ridge.layer[:, 0].tolist() == chosen
@@ -54,7 +58,7 @@ def test_every_column_is_decoded_as_if_alone() -> None:
     rng = np.random.default_rng(1)
     folds = np.arange(30) % 3
     targets = np.where(rng.random((30, 4)) < 0.5, 1.0, -1.0)
-    kernels = [gram(rng.standard_normal((30, 8))) for _ in range(2)]
+    kernels = [grams(rng.standard_normal((30, 8)), folds) for _ in range(2)]
     together = NestedRidge(targets, folds, folds)
     alone = [NestedRidge(targets[:, [c]], folds, folds) for c in range(4)]
     for kernel in kernels:
@@ -73,14 +77,14 @@ def test_held_out_items_change_nothing_in_how_they_are_scored() -> None:
     flipped = np.where(folds == 2, -y, y)
     ridge = NestedRidge(np.stack([y, flipped], axis=1), folds, folds)
     for _ in range(3):
-        ridge.take(ridge.fit(gram(rng.standard_normal((40, 10)))))
+        ridge.take(ridge.fit(grams(rng.standard_normal((40, 10)), folds)))
     np.testing.assert_allclose(ridge.scores[folds == 2, 0], ridge.scores[folds == 2, 1], atol=1e-6)
     assert not np.allclose(ridge.scores[folds == 1, 0], ridge.scores[folds == 1, 1])
 
 
 def test_features_that_never_vary_decode_nothing_and_do_not_fail() -> None:
     ridge = NestedRidge(np.array([[1.0], [1.0], [1.0], [-1.0]] * 3), np.arange(12) % 3, np.arange(12) % 3)
-    scores = ridge.fit(gram(np.ones((12, 2)))).scores
+    scores = ridge.fit(grams(np.ones((12, 2)), np.arange(12) % 3)).scores
     assert np.isfinite(scores).all()
     np.testing.assert_allclose(scores[:, 0], scores[0, 0], atol=0.2)
 
@@ -100,7 +104,7 @@ def test_layers_may_be_fitted_in_any_order() -> None:
     rng = np.random.default_rng(3)
     folds = np.arange(30) % 3
     targets = np.where(rng.random((30, 3)) < 0.5, 1.0, -1.0)
-    kernels = [gram(rng.standard_normal((30, 8))) for _ in range(3)]
+    kernels = [grams(rng.standard_normal((30, 8)), folds) for _ in range(3)]
     forward, backward = (NestedRidge(targets, folds, folds) for _ in range(2))
     for kernel in kernels:
         forward.take(forward.fit(kernel))
@@ -108,3 +112,13 @@ def test_layers_may_be_fitted_in_any_order() -> None:
         backward.take(fit)
     np.testing.assert_array_equal(forward.scores, backward.scores)
     np.testing.assert_array_equal(forward.layer, backward.layer)
+
+
+def test_held_out_items_have_no_say_in_how_features_are_scaled() -> None:
+    rng = np.random.default_rng(5)
+    folds = np.arange(24) % 3
+    states = rng.standard_normal((24, 6))
+    far = np.where((folds == 0)[:, None], states * 1000, states)
+    one, other = (gram(x, folds != 0) for x in (states, far))
+    inside = np.ix_(folds != 0, folds != 0)
+    np.testing.assert_allclose(one[inside], other[inside])

@@ -15,6 +15,7 @@ from fiqkit.commands.probe import command, layer_list
 from fiqkit.commands.probe_compare import command as compare_command
 from fiqkit.datasets import instance_row, write_jsonl
 from fiqkit.errors import UserError
+from fiqkit.models.cards.memory import Machine
 from fiqkit.probe import study as room
 from fiqkit.probe.checkpoint import find_checkpoint, load_model, memory_need, quantised_share
 from fiqkit.records import Instance
@@ -72,7 +73,7 @@ def test_what_it_needs_is_said_before_loading_and_too_much_is_refused(
     checkpoint: Callable[[str], Path], instances: list[Instance], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(room, "load_model", lambda *_: pytest.fail("loaded"))
-    monkeypatch.setattr("psutil.virtual_memory", lambda: type("M", (), {"available": 1000})())
+    monkeypatch.setattr("fiqkit.probe.checkpoint.this_machine", lambda: Machine(ram=1000))
     with pytest.raises(UserError, match=r"needs about .* GiB in f32 and 0.0 GiB are free; use --dtype"):
         run(checkpoint("qwen3"), instances, tmp_path)
     assert "million parameters in f32: about" in (tmp_path / "said.txt").read_text()
