@@ -175,3 +175,36 @@ def test_rulings_correct_the_accuracy(store_file: Path, tmp_path: Path, capsys):
     )
     file.write_text('{"instance_id": "t0", "final_answer": "$1", "outcome": "intended"}')
     assert "none of its 1 rulings" in fails(capsys, "report", *store, "--labels", str(file))
+
+
+def test_the_order_in_which_work_ended_never_shows(tmp_path: Path, make_instance, monkeypatch):
+    """The same episodes written forwards and backwards: `report --json` is equal to the byte."""
+    from fiqkit.datasets import dataset_hash, record_hash
+    from fiqkit.records import AnswerVerdict, Ending, Episode, Grade, Outcome, Turn
+    from fiqkit.store import store as stores
+
+    monkeypatch.setattr(stores, "now", lambda: "2026-01-01T00:00:00+00:00")
+    outcomes = (Outcome.INTENDED, Outcome.DEFAULT, Outcome.OTHER)
+    instances = [make_instance(instance_id=f"t{i}", h0=1 + i / 7, ticker=f"T{i % 4}") for i in range(12)]
+    ask = Turn("interact", {"question": "Consolidated?"}, observation="Yes.")
+    pairs = [
+        (
+            Episode(
+                i.instance_id, model, mode, Ending.ANSWERED, "$1", 7.0 * at, (ask,) * (at % 3), item=record_hash(i)
+            ),
+            [AnswerVerdict.of("rules", Grade(outcomes[at % 3]))],
+        )
+        for model in ("b", "a")
+        for mode in ("interact", "search")
+        for at, i in enumerate(instances)
+    ]
+    printed = []
+    for name, order in (("one", pairs), ("two", pairs[::-1])):
+        store = stores.Store(tmp_path / f"{name}.db", create=True)
+        store.begin_run("r", "run", dataset_hash(instances), instances, {})
+        for pair in order:
+            store.write("r", [pair])
+        store.set_status("r", "done")
+        store.close()
+        printed.append(run("report", "--store", str(tmp_path / f"{name}.db"), "--json"))
+    assert printed[0] == printed[1]
