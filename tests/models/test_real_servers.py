@@ -90,6 +90,7 @@ def litellm() -> Iterator[str]:
         config.write_text(json.dumps({"model_list": [{"model_name": "smol", "litellm_params": model}]}))
         command = [sys.executable, "-c", "from litellm import run_server; run_server()", "--config", str(config)]
         offline = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_TELEMETRY": "False"}
+        offline["LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY"] = "true"  # on loopback, for these episodes
         try:
             with started([*command, "--port", str(port), "--host", "127.0.0.1"], port, **offline) as url:
                 yield url
@@ -104,12 +105,7 @@ SERVERS = {"llama-cpp-python": llama_cpp_python, "llama.cpp (xllamacpp)": llama_
 def test_the_same_episodes_through_each(tmp_path: Path, name: str) -> None:
     said: list[str] = []
     with SERVERS[name]() as url:
-        lineup = Lineup(
-            agent=(f"{url}#smol" if "native" not in name else url,),
-            modes=("answer", "interact"),
-            turns=3,
-            max_tokens=96,
-        )
+        lineup = Lineup(agent=(f"smol={url}",), modes=("answer", "interact"), turns=3, max_tokens=96)
         settings = Settings(lineup=lineup, store=tmp_path / "r.db", limit=2, engine={"parallel": 2})
         result = asyncio.run(evaluate(settings, Watch(said=said.append)))
     with sqlite3.connect(tmp_path / "r.db") as file:
