@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from math import ceil
 
 import numpy as np
 
@@ -156,10 +157,7 @@ def plan_counts(
         if row.any():
             category = miner.partition("/")[0]
             add(row, 0, share * sum(wanted for cell, wanted in quotas.items() if cell[0] == category))
-    upper = [
-        min(supply[kind], max(1, int(limits.topic_share.get(kind[1], 1.0) * quotas[cell_of(kind)] / size[kind])))
-        for kind in kinds
-    ]
+    upper = [min(supply[kind], _most_of(kind, kinds, quotas[cell_of(kind)] / size[kind], limits)) for kind in kinds]
     bounds = Bounds(np.zeros(n + c + w), np.concatenate([upper, np.full(c + w, np.inf)]))
     integral = np.concatenate([np.ones(n), np.zeros(c + w)])
     done = milp(
@@ -172,6 +170,12 @@ def plan_counts(
     if done.x is None:
         return {}
     return {kind: round(count) for kind, count in zip(kinds, done.x[:n], strict=True) if round(count)}
+
+
+def _most_of(kind: Kind, kinds: Sequence[Kind], wanted: float, limits: Limits) -> int:
+    """Orbits that one kind may give of so many wanted: its topic's share, or an even part where topics are few."""
+    few = len({other[2] for other in kinds if cell_of(other) == cell_of(kind)})
+    return max(int(limits.topic_share.get(kind[1], 1.0) * wanted), ceil(wanted / few))
 
 
 def _fill(

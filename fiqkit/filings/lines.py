@@ -119,6 +119,8 @@ def _fact(row: Row, concept: str, value: object, **known: Any) -> Fact:
         "filed": _day(row.get("filed")),
         "source": "mined",
     } | known
+    if not isinstance(row.get("dims") or {}, Mapping):
+        raise TypeError(f"dims is {row['dims']!r:.40}")
     if not isinstance(value, int | float) or isinstance(value, bool):
         raise ValueError(f"{concept} is {value!r:.40}")
     number = exact(Decimal(str(value)))
