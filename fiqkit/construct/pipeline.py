@@ -89,7 +89,7 @@ def default_quotas(target: int, orbits: Sequence[Orbit]) -> dict[Cell, int]:
     """Instances by category and language: a fifth each, a quarter of all in Chinese where the store has both."""
     languages = [name for name in LANGUAGES if any(o.source.language == name for o in orbits)]
     if len(languages) == 1:
-        return {(name, languages[0]): target // len(CATEGORIES) for name in CATEGORIES}
+        return {(name, languages[0]): max(1, round(target / len(CATEGORIES))) for name in CATEGORIES}
     dense = [name for name in CATEGORIES if name not in _RARE_IN_CHINESE]
     chinese = {name: round(CHINESE_SHARE * target / len(dense)) if name in dense else 0 for name in CATEGORIES}
     each = target / len(CATEGORIES)
