@@ -45,6 +45,12 @@ def _headline(key: Instance) -> str:
     return key.answer if key.headline_intended else key.default_answer
 
 
+def _readings(key: Instance) -> list[str]:
+    """The values of all readings: the orbit's, in its own order, or the intended and the default one."""
+    listed = key.extra.get("readings") if key.orbit else None
+    return [str(item["value"]) for item in listed] if listed else [key.answer, key.default_answer]
+
+
 def intended_oracle(key: Instance, dialogue: Dialogue, draw: Random) -> dict[str, Any]:
     """Asks the primary category's question where it may, then answers the intended reading: accuracy 1."""
     if "interact" in dialogue.actions and (dialogue.owed or not dialogue.asked):
@@ -53,16 +59,17 @@ def intended_oracle(key: Instance, dialogue: Dialogue, draw: Random) -> dict[str
 
 
 def contrarian(key: Instance, dialogue: Dialogue, draw: Random) -> dict[str, Any]:
-    """Never asks, answers whatever is not the default reading.
+    """Never asks, answers whatever is not the headline.
 
-    It is as accurate as the oracle with an interaction rate of 0: accuracy alone does not show that it clarified.
+    On pairs it is as accurate as the oracle with an interaction rate of 0: accuracy alone does not show that it
+    clarified. In an orbit it answers the reading next to the headline to every sibling, and resolves nothing.
     """
-    return _answer(key.answer)
+    return _answer(next(value for value in _readings(key) if value != _headline(key)))
 
 
 def random_reading(key: Instance, dialogue: Dialogue, draw: Random) -> dict[str, Any]:
-    """Never asks, tosses a coin between the two readings: accuracy and default-capture one half each."""
-    return _answer(draw.choice((key.answer, key.default_answer)), confidence=50)
+    """Never asks, draws one of the readings: of a pair, accuracy and default-capture one half each."""
+    return _answer(draw.choice(_readings(key)), confidence=50)
 
 
 def always_asks(key: Instance, dialogue: Dialogue, draw: Random) -> dict[str, Any]:
