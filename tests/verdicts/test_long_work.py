@@ -48,7 +48,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "slow_model.py").write_text(LAUNCHER)
     (folder / "cards.toml").write_text(CARD)
     lineup = Lineup(agent=("default-reader",), modes=("answer", "interact"))
-    asyncio.run(evaluate(Settings(lineup=lineup, store=folder / "s.db")))
+    asyncio.run(evaluate(Settings(lineup=lineup, store=folder / "s.db", limit=62)))
     return folder
 
 
