@@ -54,7 +54,7 @@ def test_policies_run_and_are_reported_without_any_extra(base: Path) -> None:
     done = fiqkit(base, *ANSWER, "--json")
     assert done.returncode == 0, done.stderr
     rates = {row["model"]: row["accuracy"] for row in json.loads(done.stdout)["rows"]}
-    assert rates == {"default-reader": 0.0, "intended-oracle": 1.0}
+    assert rates["intended-oracle"] == 1.0 > rates["default-reader"]
     page = fiqkit(base, "report", "--html", "page.html")
     assert page.returncode == 0, page.stderr
     assert (base / "page.html").stat().st_size > 10_000
