@@ -19,7 +19,7 @@ import json, pathlib
 class Odd:
     def act(self, dialogue):
         text = dialogue.messages[-1]["content"]
-        if pathlib.Path({folder!r}, "broken").exists() and "Meta" in text:
+        if pathlib.Path({folder!r}, "broken").exists() and len(text) % 3 == 0:
             raise ZeroDivisionError("an odd answer")
         return json.dumps({{"action": "answer", "response": "$1", "confidence": 5}})
 
@@ -46,7 +46,7 @@ def found(out: str) -> dict[str, Any]:
 
 
 def test_a_bug_costs_its_episode_and_is_tried_again(folder: Path) -> None:
-    agents = ("--agent", "odd_agent:odd,default-reader")
+    agents = ("--agent", "odd_agent:odd,default-reader", "--limit", "62")
     code, out, err = run(folder, *agents, "--json")
     assert code == 1, err
     first = found(out)
