@@ -55,7 +55,8 @@ def test_no_construction_field_is_indexed(shared_data: Path, tmp_path: Path) -> 
 @pytest.mark.slow
 @pytest.mark.conformance
 def test_fused_search_reaches_the_mark_and_is_not_dragged_down(shared_data: Path, tmp_path: Path) -> None:
-    measured = benchmark().measure(*benchmark().released(shared_data / "fininteract", tmp_path))
+    instances, index = benchmark().released(shared_data / "fininteract", tmp_path)
+    measured = benchmark().measure(instances, index, {})
     assert measured["fused"]["en"] >= 0.93
     assert measured["fused"]["zh"] >= 0.94
     assert measured["fused"]["zh"] >= measured["bm25"]["zh"]
