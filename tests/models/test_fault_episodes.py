@@ -34,7 +34,8 @@ ANSWERS = {instance.question: (instance.answer, instance.default_answer) for ins
 
 def agent(body: Mapping[str, Any]) -> str:
     """An agent whose every action is a function of the dialogue: it searches, asks, and answers with either gold."""
-    if not any(question in message["content"] for message in body["messages"] for question in ANSWERS):
+    asked = any(question in message["content"] for message in body["messages"] for question in ANSWERS)
+    if not asked or "response_format" not in body:
         return echo(body)  # the start-up probe
     dialogue = json.dumps([body["model"], body["messages"]], ensure_ascii=False)
     draw = int(hashlib.sha256(dialogue.encode()).hexdigest(), 16)
@@ -64,7 +65,7 @@ async def evaluated(
     monkeypatch.setattr(OpenAIEngine, "__init__", noted)
     async with server:
         lineup = Lineup(agent=tuple(f"{server.url}#{model}" for model in ("a", "b")), modes=MODES)
-        result = await evaluate(Settings(lineup=lineup, store=store, engine={"timeout": 10.0}))
+        result = await evaluate(Settings(lineup=lineup, store=store, limit=62, engine={"timeout": 10.0}))
     assert result.complete
     faults: Counter[str] = Counter()
     for engine in engines:
@@ -72,7 +73,7 @@ async def evaluated(
     return result.episodes, faults, stored(store)
 
 
-TIMES = {"run", "episode", "seconds", "created"}
+TIMES = {"run", "episode", "seconds", "created", "started_at"}
 
 
 def stored(store: Path) -> list[tuple[str, ...]]:

@@ -58,9 +58,9 @@ def test_the_template_teacher_searches_asks_and_is_right(demos: list[Demo]) -> N
 def test_filters_differ_in_right_answers_without_a_question(
     items: list[Instance], passages: list[Passage], tiny_recipe: Make
 ) -> None:
-    rollout = tiny_recipe().rollout
+    rollout = tiny_recipe("rollout.mode=search").rollout  # where nobody can ask
     world = world_for(items, passages, rollout)
-    lucky = asyncio.run(demonstrate(ReferenceAgent("contrarian", items), items, world, rollout))
+    lucky = asyncio.run(demonstrate(ReferenceAgent("intended-oracle", items), items, world, rollout))
     n = len(items)
     assert yields(lucky) == {"n": n, "right": 1, "asked": 0, "on_category": 0, "filter_strict": 1, "filter_asked": 0}
 
