@@ -56,6 +56,7 @@ def server() -> Iterator[ThreadingHTTPServer]:
     serving.shutdown()
 
 
+@pytest.mark.slow
 def test_a_planted_key_stands_in_nothing_that_is_written(tmp_path: Path, server: ThreadingHTTPServer) -> None:
     url = f"http://127.0.0.1:{server.server_port}/v1?token={QUERY}#m"
 

@@ -168,6 +168,7 @@ def test_a_run_is_not_resumed_under_other_settings(tmp_path: Path) -> None:
     assert len(err.strip().splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_one_line_and_the_store_stays_whole(tmp_path: Path) -> None:
     """The process may write files of 400 kB at most: enough to begin the run, too little to finish it."""
     import resource

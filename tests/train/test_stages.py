@@ -147,6 +147,7 @@ def test_sft_learns_and_resumes_to_the_same_loss(demos: list[Demo], tiny_recipe:
     assert len([entry for entry in log if "eval_loss" in entry]) == 2
 
 
+@pytest.mark.slow
 def test_packing_and_batches_give_the_same_loss(demos: list[Demo], tiny_recipe: Make, tmp_path: Path) -> None:
     """One step over the same four rows: in one batch of four, or in four of one that are accumulated."""
     losses = []
