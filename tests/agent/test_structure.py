@@ -191,7 +191,14 @@ def test_a_thinking_model_is_held_by_the_environment_alone(make_instance: Make) 
 
 @pytest.mark.slow
 def test_a_real_model_is_held_to_the_structure_and_states_its_confidence(tmp_path: Path) -> None:
-    lineup = replace(load("demo"), modes=("category-aware",), confidence="post-hoc", retrieval="own", max_tokens=160)
+    lineup = replace(
+        load("demo"),
+        agent=("smollm2-135m",),
+        modes=("category-aware",),
+        confidence="post-hoc",
+        retrieval="own",
+        max_tokens=160,
+    )
     run = asyncio.run(evaluate(Settings(lineup=lineup, store=tmp_path / "runs.db", limit=2))).run
     for _, episode in Store(tmp_path / "runs.db").episodes(run):
         assert episode.ending == Ending.ANSWERED

@@ -89,7 +89,9 @@ def test_two_runs_with_one_seed_are_equal(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_model_on_one_thread_repeats_itself(tmp_path: Path) -> None:
     """The embedded model, one request at a time: the same seed gives identical episodes but for timings."""
-    lineup = replace(load("demo"), modes=("answer", "interact"), turns=3, max_tokens=60, temperature=0.7)
+    lineup = replace(
+        load("demo"), agent=("smollm2-135m",), modes=("answer", "interact"), turns=3, max_tokens=60, temperature=0.7
+    )
     engine = {"parallel": 1, "threads": 1}
     played = []
     for name in ("a.db", "b.db"):
