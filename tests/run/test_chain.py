@@ -98,7 +98,10 @@ def test_a_model_on_one_thread_repeats_itself(tmp_path: Path) -> None:
         settings = Settings(lineup=lineup, store=tmp_path / name, limit=2, seed=4, engine=engine)
         result = asyncio.run(evaluate(settings))
         episodes = [episode for _, episode in Store(tmp_path / name).episodes(result.run)]
-        timeless = [replace(e, seconds=0, turns=tuple(replace(t, seconds=0) for t in e.turns)) for e in episodes]
+        timeless = [
+            replace(e, seconds=0, started_at=None, turns=tuple(replace(t, seconds=0) for t in e.turns))
+            for e in episodes
+        ]
         played.append(timeless)
     assert len(played[0]) == 4
     assert played[0] == played[1]
