@@ -119,7 +119,8 @@ def _cards(stage: str, adapter: Path | None, recipe: Recipe, out: Path) -> Path:
     base = to_transformers(card)
     if adapter is not None and recipe.template:
         base = _served(base, adapter, out / "base")
-    fields = {"engine": "transformers", "weights": str(base.resolve()), "context": card.context, "measures": True}
+    context = card.context or recipe.max_length + recipe.rollout.max_tokens
+    fields = {"engine": "transformers", "weights": str(base.resolve()), "context": context, "measures": True}
     if adapter is not None:
         fields["adapter"] = str(adapter.resolve())
     path = out / f"{stage}.toml"
