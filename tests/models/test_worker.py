@@ -129,7 +129,18 @@ def test_a_run_whose_model_fails_ends_with_code_2_and_no_signal(tmp_path: Path) 
         "Context.decode = decode\n"
     )
     done = subprocess.run(
-        [*FIQKIT, "run", "--limit", "1", "--modes", "answer", "--store", str(tmp_path / "r.db")],
+        [
+            *FIQKIT,
+            "run",
+            "--agent",
+            "smollm2-135m",
+            "--limit",
+            "1",
+            "--modes",
+            "answer",
+            "--store",
+            str(tmp_path / "r.db"),
+        ],
         env={**os.environ, "PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"},
         capture_output=True,
         text=True,
