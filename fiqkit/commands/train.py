@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,12 @@ LIMITS = click.option(
 )
 
 
+def what_to_train_on(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that choose the recipe and the items."""
+    options = (RECIPE, SET, INSTANCES, PASSAGES, SPLITS, LANGUAGE, LIMITS)
+    return reduce(lambda made, option: option(made), reversed(options), command)
+
+
 @click.group()
 def command() -> None:
     """Teach a model to clarify, in the environment that evaluates it.
@@ -36,13 +43,7 @@ def command() -> None:
 
 
 @command.command()
-@RECIPE
-@SET
-@INSTANCES
-@PASSAGES
-@SPLITS
-@LANGUAGE
-@LIMITS
+@what_to_train_on
 @click.option("--teacher", default="template", show_default=True, help="template, or a model card.")
 @click.option("--hint", default="none", show_default=True, help="What the teacher is told: none, category or full.")
 @click.option(
@@ -95,13 +96,7 @@ def demos(
 
 
 @command.command()
-@RECIPE
-@SET
-@INSTANCES
-@PASSAGES
-@SPLITS
-@LANGUAGE
-@LIMITS
+@what_to_train_on
 @click.option("--stages", default="base,sft,kto,grpo", show_default=True, help="Which stages, by comma.")
 @click.option("--out", type=FILE, required=True, help="Folder of the ladder; one that was interrupted goes on.")
 @json_option

@@ -227,17 +227,6 @@ def _first_line(error: BaseException) -> str:
     return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
-def quantised_share(model: Any) -> float:
-    """Share of the parameters that are held in 4 bits; experts of a mixture often are not."""
-    packed = whole = 0
-    for parameter in model.parameters():
-        if type(parameter).__name__ == "Params4bit":
-            packed += parameter.numel() * 2  # two weights a byte
-        else:
-            whole += parameter.numel()
-    return packed / (packed + whole)
-
-
 # --- adapters -------------------------------------------------------------------------------------------------------
 
 

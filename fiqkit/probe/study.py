@@ -13,6 +13,7 @@ import numpy as np
 
 from fiqkit.errors import UserError, need
 from fiqkit.metrics.significance import holm
+from fiqkit.models.quantised import quantised_share
 from fiqkit.probe import controls
 from fiqkit.probe.analysis import Findings, analyse
 from fiqkit.probe.capture import (
@@ -36,7 +37,6 @@ from fiqkit.probe.checkpoint import (
     load_tokenizer,
     memory_need,
     put_on_adapter,
-    quantised_share,
     resolve_dtype,
 )
 from fiqkit.probe.claims import claims

@@ -6,7 +6,7 @@ with ones and trains on one that is all zeros, so lengths are checked here, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -159,8 +159,3 @@ def mean_gap(model: Any, rolled: Sequence[Rolled]) -> float:
             gaps += (chances - torch.tensor(one.logprobs[1:]))[own].abs().tolist()
     model.train(training)
     return sum(gaps) / len(gaps)
-
-
-def learning_curve(log: Sequence[Mapping[str, Any]]) -> list[tuple[int, float]]:
-    """(step, mean reward) out of the log of a GRPO run."""
-    return [(int(entry["step"]), float(entry["reward"])) for entry in log if "reward" in entry]

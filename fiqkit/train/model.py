@@ -16,6 +16,7 @@ from fiqkit import __version__
 from fiqkit.errors import UserError, need
 from fiqkit.models.cards.cards import find_card
 from fiqkit.models.cards.weights import fingerprint, to_transformers, write_atomically
+from fiqkit.models.quantised import quantised_share
 from fiqkit.models.template import ChatTemplate
 from fiqkit.train.recipe import Recipe
 
@@ -98,7 +99,7 @@ def load(recipe: Recipe, adapter: Path | None = None) -> Trainee:
         )
     except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
         raise UserError(f"{recipe.model}: transformers cannot load {folder}: {str(error).splitlines()[0]}") from None
-    share = share_4bit(base)
+    share = quantised_share(base)
     if recipe.quantisation == "nf4" and share < recipe.least_4bit:
         raise UserError(
             f"{recipe.model}: only {share:.0%} of its parameters are 4-bit, the recipe wants {recipe.least_4bit:.0%}; "
@@ -132,17 +133,6 @@ def _adapted(base: Any, recipe: Recipe, adapter: Path | None) -> Any:
             task_type="CAUSAL_LM",
         ),
     )
-
-
-def share_4bit(model: Any) -> float:
-    """Share of a model's parameters that are held in 4 bits; two of them are packed in a byte."""
-    packed = plain = 0
-    for parameter in model.parameters():
-        if type(parameter).__name__ == "Params4bit":
-            packed += 2 * parameter.numel() * parameter.element_size()
-        else:
-            plain += parameter.numel()
-    return packed / (packed + plain) if packed else 0.0
 
 
 # --- the record beside an adapter -----------------------------------------------------------------------------------

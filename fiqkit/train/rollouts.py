@@ -30,7 +30,6 @@ class TokenPolicy:
 
     Attributes:
         ids, mask, logprobs: of the episode so far; a token of the environment has mask 0 and log probability 0.
-        turns: the most turns that it takes; then it has nothing more to say.
     """
 
     engine: Engine

@@ -16,8 +16,9 @@ from fiqkit.commands.probe_compare import command as compare_command
 from fiqkit.datasets import instance_row, write_jsonl
 from fiqkit.errors import UserError
 from fiqkit.models.cards.memory import Machine
+from fiqkit.models.quantised import quantised_share
 from fiqkit.probe import study as room
-from fiqkit.probe.checkpoint import find_checkpoint, load_model, memory_need, quantised_share
+from fiqkit.probe.checkpoint import find_checkpoint, load_model, memory_need
 from fiqkit.records import Instance
 
 

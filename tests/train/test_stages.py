@@ -17,6 +17,7 @@ from fiqkit.agent.reference import ReferenceAgent
 from fiqkit.errors import UserError
 from fiqkit.models.engine import Completion, Sampling
 from fiqkit.models.local.transformers import TransformersEngine
+from fiqkit.models.quantised import quantised_share
 from fiqkit.models.scripted import ScriptedEngine
 from fiqkit.records import Instance, Passage
 from fiqkit.roles.assess import Assessor
@@ -24,7 +25,7 @@ from fiqkit.roles.grader.rules import RulesGrader
 from fiqkit.roles.judge.rules import RulesJudge
 from fiqkit.train import grpo, kto, sft
 from fiqkit.train.demos import Demo, demonstrate, read_demos, world_for, yields
-from fiqkit.train.model import RECORD, Trainee, load, read_record, share_4bit, write_record
+from fiqkit.train.model import RECORD, Trainee, load, read_record, write_record
 from fiqkit.train.recipe import Recipe
 from fiqkit.train.reward import Terms
 from fiqkit.train.rollouts import Roller
@@ -130,7 +131,7 @@ def test_fused_experts_that_stay_wide_are_counted(tmp_path: Path, tiny_recipe: M
     with pytest.raises(UserError, match=r"only \d+% of its parameters are 4-bit, the recipe wants 80%"):
         load(tiny_recipe(f'model="{experts}"', "quantisation=nf4"))
     made = load(tiny_recipe(f'model="{experts}"', "quantisation=nf4", "least_4bit=0.0"))
-    assert 0 < share_4bit(made.model) < 0.8
+    assert 0 < quantised_share(made.model) < 0.8
 
 
 # --- stages ---------------------------------------------------------------------------------------------------------
