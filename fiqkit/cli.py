@@ -3,11 +3,14 @@ stays cheap; errors meant for people are printed here, in one line, with exit co
 
 from __future__ import annotations
 
+import errno
 import importlib
+import re
 import sys
 from typing import Any
 
 import click
+from click.exceptions import NoArgsIsHelpError
 
 from fiqkit import __version__, offline
 from fiqkit.errors import UserError
@@ -73,11 +76,36 @@ def main(args: list[str] | None = None) -> Any:
     try:
         fiqkit.main(args=args, standalone_mode=False)
     except UserError as error:
-        click.echo(f"fiqkit: {error}", err=True)
-        sys.exit(2)
-    except click.ClickException as error:
+        _fail(f"fiqkit: {error}")
+    except NoArgsIsHelpError as error:
         error.show()
         sys.exit(2)
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx else "fiqkit"
+        _fail(f"{command}: {error.format_message()} ({command} --help)")
+    except click.ClickException as error:
+        _fail(f"fiqkit: {error.format_message()}")
+    except OSError as error:
+        if error.errno not in _OF_A_PATH or error.filename is None:
+            raise  # a bug keeps its traceback
+        _fail(f"fiqkit: {error.filename}: {error.strerror}; check the path, its permissions and the disk")
     except (KeyboardInterrupt, click.Abort):
         click.echo("fiqkit: interrupted", err=True)
         sys.exit(130)
+
+
+# What a path that was given, or the disk under it, can be at fault for.
+_OF_A_PATH = (
+    *(errno.ENOENT, errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTDIR, errno.EROFS, errno.ELOOP),
+    *(errno.ENAMETOOLONG, errno.ENOSPC, errno.EDQUOT, errno.EFBIG),
+)
+
+
+def _fail(text: str) -> None:
+    """Print one line, whatever the text quotes, and end with exit code 2."""
+    line = "".join(mark if mark.isprintable() else f"\\x{ord(mark):02x}" for mark in _SPACES.sub(" ", text))
+    click.echo(line, err=True)
+    sys.exit(2)
+
+
+_SPACES = re.compile(r"\s*[\n\r\t\v\f]\s*")

@@ -3,10 +3,12 @@
 import re
 from pathlib import Path
 
+import click
 import pytest
 
 from fiqkit.agent.modes import MODE_NAMES
-from fiqkit.cli import COMMANDS
+from fiqkit.cli import COMMANDS, fiqkit
+from fiqkit.commands.arguments import Command, Group
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -38,3 +40,16 @@ def test_the_readme_shows_every_folder_of_the_package() -> None:
 
 def test_nothing_in_the_readme_is_left_to_fill_in() -> None:
     assert "@@" not in (ROOT / "README.md").read_text("utf-8")
+
+
+def leaves(command: click.Command) -> list[click.Command]:
+    """A command, or those of a group."""
+    return [leaf for c in command.commands.values() for leaf in leaves(c)] if isinstance(command, Group) else [command]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_refuses_what_click_would_take_in_silence(name: str) -> None:
+    command = fiqkit.get_command(click.Context(fiqkit), name)
+    assert command is not None
+    for leaf in leaves(command):
+        assert isinstance(leaf, Command), "@click.command(cls=Command) of fiqkit.commands.arguments, or its Group"

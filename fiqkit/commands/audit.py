@@ -7,12 +7,13 @@ from typing import Any
 
 import click
 
+from fiqkit.commands.arguments import Command
 from fiqkit.commands.options import json_option, print_json
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("file", type=FILE)
 @click.option("--passages", type=FILE, help="Passages of the set; with them what must stand in a passage is held too.")
 @click.option("--why", is_flag=True, help="List each offence with its text.")

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import click
 
+from fiqkit.commands.arguments import Command
 from fiqkit.commands.options import FILE, json_option, names, print_json
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("out", type=FILE)
 @click.option("--models", callback=names, help="Model cards whose weights travel, by comma; they must be here.")
 @click.option("--extras", callback=names, help="Parts of the kit by comma; local,embed without it.")

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import click
 
+from fiqkit.commands.arguments import Command
 from fiqkit.commands.options import FILE, json_option, print_json, store_option
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("run")
 @click.option("--out", type=FILE, required=True, help="File to write; it must not be there.")
 @click.option("--passages", type=FILE, help="JSONL of the passages; the bundled ones without it.")

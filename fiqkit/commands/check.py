@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
+from fiqkit.commands.arguments import Command
 from fiqkit.commands.options import FILE, json_option, print_json
 from fiqkit.errors import UserError
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("files", nargs=-1, type=FILE)
 @click.option(
     "--template", type=FILE, help="Write an example of each file, with a word on each field, into this folder."

@@ -6,15 +6,16 @@ from pathlib import Path
 
 import click
 
+from fiqkit.commands.arguments import SEED, Command
 from fiqkit.commands.options import json_option, print_json, store_option
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("first", metavar="RUN:MODEL:MODE")
 @click.argument("second", metavar="RUN:MODEL:MODE")
 @click.option("--grader", help="Whose grades to take on both sides.")
 @click.option("--judge", help="Whose judgements of questions to take on both sides.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the bootstrap.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the bootstrap.")
 @store_option
 @json_option
 def command(

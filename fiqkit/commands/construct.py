@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fiqkit.commands.arguments import SEED, Command
 from fiqkit.commands.options import json_option, print_json
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option("--facts", type=FILE, required=True, help="Fact store (fiqkit ingest) of your filings.")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder of the set.")
 @click.option("--target", type=click.IntRange(1), default=600, show_default=True, help="Instances wanted.")
@@ -28,7 +29,7 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--passages", type=click.IntRange(0), default=0, help="Passages of the corpus at least, others' included."
 )
-@click.option("--seed", type=int, default=1, show_default=True, help="Another seed, another draw.")
+@click.option("--seed", type=SEED, default=1, show_default=True, help="Another seed, another draw.")
 @json_option
 def command(
     facts: Path,

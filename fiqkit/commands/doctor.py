@@ -7,10 +7,11 @@ from pathlib import Path
 
 import click
 
+from fiqkit.commands.arguments import Command
 from fiqkit.commands.options import FILE, json_option, print_json
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option("--cards", type=FILE, help="TOML file of your own cards (default: FIQKIT_CARDS).")
 @json_option
 def command(cards: Path | None, as_json: bool) -> None:

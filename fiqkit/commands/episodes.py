@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from fiqkit.commands.arguments import Command
 from fiqkit.commands.options import json_option, print_json, store_option
 
 _FILTERS = (
@@ -43,7 +44,7 @@ def wanted(instance: str | None, asked: dict[str, Any]) -> Any:
     return Wanted(instance=instance or named, **asked)
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("run", default="last")
 @filters
 @click.option("--limit", type=click.IntRange(min=1), help="At most so many.")

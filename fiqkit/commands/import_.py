@@ -6,10 +6,11 @@ from pathlib import Path
 
 import click
 
+from fiqkit.commands.arguments import Group
 from fiqkit.commands.options import FILE, json_option, print_json, store_option
 
 
-@click.group()
+@click.group(cls=Group)
 def command() -> None:
     """Read released instances and recorded runs into the store."""
 

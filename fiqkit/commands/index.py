@@ -8,12 +8,14 @@ from pathlib import Path
 
 import click
 
+from fiqkit.commands.arguments import SEED, Group
+
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 _EMBEDDERS = click.Choice(["minilm", "none"])
 
 
-@click.group()
+@click.group(cls=Group)
 def command() -> None:
     """Build and search passage indexes."""
 
@@ -27,7 +29,7 @@ def command() -> None:
     help="Also index a passage, built from the evidence, for each instance that lacks its own.",
 )
 @click.option("--embedder", type=_EMBEDDERS, default="minilm", show_default=True, help="none: BM25 alone, no torch.")
-@click.option("--seed", default=0, show_default=True, help="Order of the evidence in built passages.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Order of the evidence in built passages.")
 @click.option("--json", "as_json", is_flag=True, help="Print the manifest as JSON.")
 def build(passages: Path, out: Path, instances: Path | None, embedder: str, seed: int, as_json: bool) -> None:
     """Index passages for search: FAISS over MiniLM vectors, and BM25."""

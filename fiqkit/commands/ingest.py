@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fiqkit.commands.arguments import Command
 from fiqkit.commands.options import json_option, print_json
 from fiqkit.errors import UserError
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 _REASONS = 20  # reasons that the summary for people lists; --json has them all
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="Fact store (SQLite).")
 @click.option("--jobs", type=click.IntRange(1), default=lambda: os.cpu_count() or 1, help="Reader processes.")

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from fiqkit.commands.arguments import Command
 from fiqkit.commands.options import (
     FILE,
     allow_host_option,
@@ -19,7 +20,7 @@ from fiqkit.commands.options import (
 )
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("runs", nargs=-1)
 @click.option("--judge", default="rules", show_default=True, help="rules or a model card.")
 @click.option("--file", "ruled", type=FILE, help="Judge this JSONL of ruled questions instead of recorded runs.")

@@ -7,11 +7,12 @@ from typing import Any
 
 import click
 
+from fiqkit.commands.arguments import Command
 from fiqkit.commands.options import json_option, print_json
 from fiqkit.models.checks.survey import survey
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option(
     "--cards",
     type=click.Path(dir_okay=False, path_type=Path),

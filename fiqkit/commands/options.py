@@ -50,7 +50,10 @@ isolate_option = click.option(
 
 def names(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
     """Callback: a comma-separated list as a tuple, empty when nothing was given."""
-    return tuple(name.strip() for name in value.split(",") if name.strip()) if value else ()
+    found = tuple(name.strip() for name in value.split(",")) if value is not None else ()
+    if not all(found):
+        raise click.BadParameter(f"{value!r} has nothing between two commas")
+    return found
 
 
 def print_given(result: Mapping[str, Any], verb: str) -> None:

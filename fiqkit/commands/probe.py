@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from fiqkit.bench_data import INSTANCES
+from fiqkit.commands.arguments import SEED, Command
 from fiqkit.errors import UserError
 
 
@@ -53,7 +54,7 @@ def progress_bar(what: str, done: int, of: int) -> None:
     click.echo(f"\r{what}: {done}/{of}" + ("\n" if done >= of else ""), err=True, nl=False)
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option("--model", required=True, help="Model card, path of a checkpoint or GGUF, or OWNER/REPO in the cache.")
 @click.option("--instances", type=click.Path(path_type=Path), default=None, help="JSONL; default: the bundled set.")
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N instances.")
@@ -69,7 +70,7 @@ def progress_bar(what: str, done: int, of: int) -> None:
 @click.option("--layers", help="Points to look at, like 0,10-20; 0 is the embedding. Default: all.")
 @click.option("--folds", type=int, default=5, show_default=True, help="Cross-validation folds; companies stay whole.")
 @click.option("--permutations", type=click.IntRange(min=19), help="Default: enough for Holm over the layers.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of folds, shuffles and bootstrap.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of folds, shuffles and bootstrap.")
 @click.option("--steer", is_flag=True, help="Add the direction while the agent takes its first action.")
 @click.option("--alphas", default="-4,-2,0,2,4", show_default=True, help="Steering strengths, in gaps from Q + C to Q.")
 @click.option("--steer-layers", help="Points to steer at, like 20 or 18-20; default: picked on the other folds.")

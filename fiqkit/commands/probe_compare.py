@@ -7,8 +7,10 @@ from pathlib import Path
 
 import click
 
+from fiqkit.commands.arguments import Command
 
-@click.command()
+
+@click.command(cls=Command)
 @click.argument("first", type=click.Path(path_type=Path))
 @click.argument("second", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the table (CSV) and the overlay (SVG, PNG).")

@@ -7,10 +7,11 @@ from typing import Any
 
 import click
 
+from fiqkit.commands.arguments import SEED, Command
 from fiqkit.commands.options import FILE, json_option, print_json, store_option
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("runs", nargs=-1)
 @click.option("--format", "form", type=click.Choice(["csv", "json", "latex", "md"]), help="Instead of the table.")
 @click.option("--html", type=FILE, help="Write one self-contained page, every episode in it.")
@@ -20,7 +21,7 @@ from fiqkit.commands.options import FILE, json_option, print_json, store_option
 @click.option("--judge", help="Whose judgements of questions to take; by default as for --grader.")
 @click.option("--cutoff", metavar="DATE", help="Tell items filed before this ISO date from later ones, in every row.")
 @click.option("--labels", type=FILE, help="JSONL of rulings on answers: accuracy raw and corrected for the grader.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the bootstrap.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the bootstrap.")
 @store_option
 @json_option
 def command(

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from fiqkit.commands.arguments import SEED, Command
 from fiqkit.commands.options import (
     FILE,
     allow_host_option,
@@ -19,7 +20,7 @@ from fiqkit.commands.options import (
 from fiqkit.errors import UserError
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option("--lineup", help="A bundled line-up (demo, local-24gb, local-32b) or a TOML file; options override it.")
 @click.option("--preset", type=click.Choice(["paper"]), help="The paper's whole setting, as a line-up of that name.")
 @click.option(
@@ -45,7 +46,7 @@ from fiqkit.errors import UserError
 @click.option("--sample", type=int, help="N instances at random.")
 @click.option("--samples", type=int, help="Play each episode N times, with draws of its own each time.")
 @click.option("--stratify", callback=names, help="Draw the sample evenly over: category, language, company, h0.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of everything random.")
 @click.option("--turns", type=int, help="Most turns of an episode.")
 @click.option("--questions", type=int, help="Most questions of an episode.")
 @click.option("--k", type=int, help="Chunks in a search result.")

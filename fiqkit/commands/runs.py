@@ -6,10 +6,11 @@ from pathlib import Path
 
 import click
 
+from fiqkit.commands.arguments import Group
 from fiqkit.commands.options import FILE, json_option, print_json, store_option
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=Group, invoke_without_command=True)
 @store_option
 @json_option
 @click.pass_context

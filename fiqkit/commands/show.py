@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
+from fiqkit.commands.arguments import Command
 from fiqkit.commands.episodes import filters, wanted
 from fiqkit.commands.options import json_option, print_json, store_option
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("run", default="last")
 @click.argument("instance", required=False)
 @click.option(

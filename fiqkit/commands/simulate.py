@@ -8,10 +8,11 @@ from typing import Any
 
 import click
 
+from fiqkit.commands.arguments import Command
 from fiqkit.commands.options import FILE, json_option, print_json
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option("--simulator", default="rules", show_default=True, help="rules, noisy or a model card.")
 @click.option(
     "--file", "ruled", type=FILE, required=True, help="JSONL of questions to the user with their right replies."

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from fiqkit.commands.arguments import Group
 from fiqkit.commands.options import FILE, json_option, print_json
 
 RECIPE = click.option(
@@ -32,7 +33,7 @@ def what_to_train_on(command: Callable[..., Any]) -> Callable[..., Any]:
     return reduce(lambda made, option: option(made), reversed(options), command)
 
 
-@click.group()
+@click.group(cls=Group)
 def command() -> None:
     """Teach a model to clarify, in the environment that evaluates it.
 

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import click
 
+from fiqkit.commands.arguments import Command
 from fiqkit.commands.options import json_option, print_json
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _SHOWN = 20
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("file", type=FILE)
 @click.option("--facts", type=FILE, help="Fact store (fiqkit ingest) that holds the filings.")
 @json_option
