@@ -23,6 +23,7 @@ COMMANDS = {
     "episodes": ("episodes", "List episodes by how they ended and what was said."),
     "show": ("show", "Print one episode as a person would read it."),
     "report": ("report", "Tables, figures and the HTML page of recorded runs."),
+    "export": ("export", "Recorded runs as CSV, JSON lines or Parquet, and for other tools."),
     "describe": ("describe", "What a set of instances holds."),
     "compare": ("compare", "Paired difference between two runs, models or modes."),
     "grade": ("grade", "Grade recorded answers again, or a file of ruled answers."),

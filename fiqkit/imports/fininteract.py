@@ -79,6 +79,7 @@ def import_fininteract(folder: Path, store_file: Path) -> tuple[list[Imported], 
             store.add_instances(dataset_hash(instances), instances)
         imported = [Imported(name, "instances", len(found), len(found)) for name, found in sets.items()]
         imported += [_import_run(path, largest, store, faults) for path in run_files]
+        store.fill_search()
     finally:
         store.close()
     return imported, faults

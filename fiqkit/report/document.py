@@ -89,7 +89,7 @@ def make_report(
     Raises:
         UserError: no run at all, no such run, or no verdict of the grader or judge that was named.
     """
-    chosen = _chosen(store, runs)
+    chosen = chosen_runs(store, runs)
     scored = load_scored(store, [run["run"] for run in chosen], grader, judge)
     by_template = answered_by_template(scored)
     sides = group(scored, lambda e: (e.dataset, e.run, e.model, e.mode, e.retrieval))
@@ -122,7 +122,7 @@ def _correct(rows: list[dict[str, Any]], scored: Sequence[Scored], rulings: dict
                 row["corrected"] = corrected_numbers(sides[side], rulings, instrument, seed=seed)
 
 
-def _chosen(store: Store, names: Sequence[str]) -> list[dict[str, Any]]:
+def chosen_runs(store: Store, names: Sequence[str]) -> list[dict[str, Any]]:
     """The runs that were named; without a name the last one, and of an import all files of that release."""
     there = store.runs()
     if not there:

@@ -221,6 +221,8 @@ async def _to_its_end(store: Store, run: str, work: Awaitable[None]) -> bool:
         pass
     finally:
         store.set_status(run, status)
+    if status == "done":
+        store.fill_search()
     return status == "done"
 
 

@@ -62,6 +62,7 @@ def write_capsule(
                 told = {"run": found["run"], **made_with, **_hashes(target.conn)}
                 told["hash"] = _hash([_text(told)])
                 target.conn.executemany("INSERT INTO capsule VALUES (?,?)", told.items())
+            target.fill_search()
         finally:
             target.close()
         scratch.rename(out)

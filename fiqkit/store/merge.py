@@ -44,6 +44,7 @@ def merge(sources: Sequence[Path], target: Path, name: str | None = None) -> lis
             if name:
                 _unite(store, gained, name)
                 gained = [name]
+        store.fill_search()
     finally:
         store.close()
     return gained

@@ -1,8 +1,9 @@
 """The tables of a run store, and how an older store becomes one of today.
 
 Schema 1 knew an instance by its id within a data set. Since schema 2 an item is (instance_id, item), `item` being the
-hash of the instance's record: the same in any data set, subset or shard that holds that record. Schema 1 is read in
-place, through temporary views of its tables that have today's columns; a migration fills today's tables from them.
+hash of the instance's record: the same in any data set, subset or shard that holds that record. Schema 3 says which
+items the episodes are of (a foreign key), and has views and a search index for other tools (`store.views`). An older
+schema is read in place, through temporary views that have today's names and columns.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from sqlite_utils import Database, Migrations
 
 from fiqkit.datasets import parse_instance, record_hash
 from fiqkit.sqlite_file import Kind, execute_all
+from fiqkit.store.views import create_search, create_views, fill_search
 
 migrations = Migrations("fiqkit runs")
 
@@ -184,7 +186,9 @@ CREATE INDEX episodes_by_item ON episodes(run, instance_id);
 CREATE INDEX verdicts_by_giver ON verdicts(given_by, kind);
 """
 
-# Today's columns out of the tables of schema 1; {0} stands before each table's name.
+_OF_AN_ITEM = "FOREIGN KEY (instance_id, item) REFERENCES instances(instance_id, item)"
+
+# Schema 2's columns out of the tables of schema 1; {0} stands before each table's name.
 _SEEN_AS_2 = {
     "items": "SELECT dataset, instance_id, item_of(record) AS item, rowid AS place FROM {0}instances",
     "datasets": "SELECT dataset, place, instance_id, item FROM items",
@@ -228,13 +232,33 @@ def _items(db: Database) -> None:
         db.conn.execute(f"DROP TABLE old_{name}")
 
 
-def see_as_today(db: Database) -> None:
-    """Let the tables of schema 1 be read under today's names and columns, through views of this connection alone."""
-    _register(db)
-    for name, select in _SEEN_AS_2.items():
-        what = "TABLE" if name == "items" else "VIEW"
-        db.conn.execute(f"CREATE TEMP {what} {name} AS {select.format('main.')}")
-    db.conn.execute("CREATE INDEX temp.items_by_id ON items(dataset, instance_id)")
+@migrations(name="3")
+def _shown(db: Database) -> None:
+    for name in ("datasets", "episodes"):  # SQLite adds a key to a table by making the table anew
+        found = db.conn.execute("SELECT sql FROM sqlite_master WHERE tbl_name = ? AND sql > '' ORDER BY rowid", (name,))
+        table, *indexes = [sql for (sql,) in found]
+        _, columns = table.rstrip().removesuffix(")").split("(", 1)
+        db.conn.execute(f"CREATE TABLE new_{name} ({columns.rstrip()}\n    , {_OF_AN_ITEM}\n)")
+        db.conn.execute(f"INSERT INTO new_{name} SELECT * FROM {name}")
+        db.conn.execute(f"DROP TABLE {name}")
+        db.conn.execute(f"ALTER TABLE new_{name} RENAME TO {name}")
+        for index in indexes:
+            db.conn.execute(index)
+    create_views(db)
+    create_search(db)
+    while fill_search(db):
+        pass
+
+
+def see_as_today(db: Database, version: int) -> None:
+    """Let an older store be read under today's names and columns, through views of this connection alone."""
+    if version == 1:
+        _register(db)
+        for name, select in _SEEN_AS_2.items():
+            what = "TABLE" if name == "items" else "VIEW"
+            db.conn.execute(f"CREATE TEMP {what} {name} AS {select.format('main.')}")
+        db.conn.execute("CREATE INDEX temp.items_by_id ON items(dataset, instance_id)")
+    create_views(db, "TEMP ")
 
 
 def _register(db: Database) -> None:
@@ -244,7 +268,7 @@ def _register(db: Database) -> None:
 RUN_STORE = Kind(
     what="run store",
     table="episodes",
-    version=2,
+    version=3,
     migrations=migrations,
     missing="start a run first, or name the file with --store",
     mend="name another file with --store",

@@ -32,6 +32,7 @@ from fiqkit.store.rows import (
     verdict_values,
 )
 from fiqkit.store.schema import RUN_STORE, see_as_today
+from fiqkit.store.views import fill_search
 
 DEFAULT_STORE = "fiqkit.db"
 
@@ -59,7 +60,7 @@ class Store:
         else:
             self.db, version = sqlite_file.open_to_read(path, RUN_STORE)
             if version < RUN_STORE.version:
-                see_as_today(self.db)
+                see_as_today(self.db, version)
         self.conn: sqlite3.Connection = self.db.conn
 
     def close(self) -> None:
@@ -133,6 +134,13 @@ class Store:
         """Add verdicts on (episode number, verdict), replacing those that the same giver gave before."""
         with self.transaction():
             self.conn.executemany(INSERT_VERDICT, (verdict_values(number, verdict) for number, verdict in verdicts))
+
+    def fill_search(self) -> None:
+        """Put what was written since into the search index: at the end of a run, an import or a merge."""
+        added = True
+        while added:  # a part at a time: others may be waiting to write
+            with self.transaction():
+                added = fill_search(self.db)
 
     # --- reading ----------------------------------------------------------------------------------------------------
 

@@ -82,7 +82,7 @@ def test_every_number_is_what_it_was(old: Path, said: dict[str, Any]) -> None:
 def test_migrated_it_says_the_same_and_a_copy_of_it_stays(old: Path, tmp_path: Path) -> None:
     before = reports(old)
     store = Store(old, write=True)
-    assert store.conn.execute("PRAGMA user_version").fetchone() == (2,)
+    assert store.conn.execute("PRAGMA user_version").fetchone() == (3,)
     assert store.conn.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     store.close()
     assert reports(old) == before
