@@ -97,3 +97,54 @@ def make_instances(companies: int = 12) -> list[Instance]:
 def edit_json(path: Path, **changes: object) -> None:
     """Change some keys of a JSON file."""
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+def make_gguf(folder: Path, out: Path) -> Path:
+    """A llama or qwen3 checkpoint of `make_checkpoint` as a GGUF file in float32."""
+    import gguf
+    import numpy as np
+    from safetensors.numpy import load_file
+
+    config = json.loads((folder / "config.json").read_text())
+    kind, heads, kv_heads = config["model_type"], config["num_attention_heads"], config["num_key_value_heads"]
+    writer = gguf.GGUFWriter(out, kind)
+    writer.add_block_count(config["num_hidden_layers"])
+    writer.add_context_length(config["max_position_embeddings"])
+    writer.add_embedding_length(config["hidden_size"])
+    writer.add_feed_forward_length(config["intermediate_size"])
+    writer.add_head_count(heads)
+    writer.add_head_count_kv(kv_heads)
+    writer.add_key_length(config["head_dim"])
+    writer.add_value_length(config["head_dim"])
+    writer.add_rope_dimension_count(config["head_dim"])
+    writer.add_layer_norm_rms_eps(config["rms_norm_eps"])
+    writer.add_rope_freq_base((config.get("rope_parameters") or config)["rope_theta"])
+    vocabulary = json.loads((folder / "tokenizer.json").read_text())["model"]["vocab"]
+    words = sorted(vocabulary, key=vocabulary.__getitem__)
+    specials = json.loads((folder / "tokenizer.json").read_text())["added_tokens"]
+    words += [entry["content"] for entry in specials]
+    words += [f"<unused{n}>" for n in range(config["vocab_size"] - len(words))]
+    control = {entry["content"] for entry in specials}
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre("qwen2")
+    writer.add_token_list(words)
+    writer.add_token_types([3 if word in control else 1 for word in words])
+    writer.add_token_merges([f"{words[0]} {words[1]}"])  # of two control characters: none would be refused
+    writer.add_eos_token_id(words.index("<|im_end|>"))
+    writer.add_bos_token_id(words.index("<|im_start|>"))
+    writer.add_add_bos_token(False)
+    writer.add_chat_template(TEMPLATE)
+    names = gguf.get_tensor_name_map(
+        gguf.MODEL_ARCH.LLAMA if kind == "llama" else gguf.MODEL_ARCH.QWEN3, config["num_hidden_layers"]
+    )
+    for name, tensor in load_file(folder / "model.safetensors").items():
+        rows = {"q_proj": heads, "k_proj": kv_heads}.get(name.split(".")[-2])
+        if kind == "llama" and rows:  # halves of each head's dimensions become neighbours
+            tensor = np.stack([head[[0, 4, 1, 5, 2, 6, 3, 7]] for head in tensor.reshape(rows, 8, -1)])
+            tensor = tensor.reshape(-1, config["hidden_size"])
+        writer.add_tensor(names.get_name(name, (".weight",)), np.ascontiguousarray(tensor, np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return out

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from fiqkit.commands import train_adapters
 from fiqkit.commands.arguments import Group
 from fiqkit.commands.options import FILE, json_option, print_json
 
@@ -41,6 +42,10 @@ def command() -> None:
     fiqkit train ladder --recipe smollm2-cpu --out ladder
     fiqkit train demos --recipe qwen3-4b --teacher qwen2.5-72b-awq --hint category --out demos.jsonl
     """
+
+
+command.add_command(train_adapters.export)
+command.add_command(train_adapters.merge)
 
 
 @command.command()

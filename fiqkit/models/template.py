@@ -87,6 +87,10 @@ class ChatTemplate:
         self.switch = (switch["on"], switch["off"]) if switch else self._find_switch()
         self.can_think = self.switch is not None or can_open(source)
 
+    def like(self, source: str | None) -> ChatTemplate:
+        """Another template of the same model; this one where there is none, or the same."""
+        return self if source in (None, self.source) else ChatTemplate(self.name, source, self._specials)
+
     def _loses_system(self) -> bool:
         """Whether it refuses a system message, or leaves its text out, and takes the text in a user message."""
         kept = (self._tried(sendable(_TRIAL, fold=fold)) for fold in (False, True))

@@ -22,8 +22,6 @@ from fiqkit.train.baselines import targeting
 from fiqkit.train.recipe import Recipe
 from fiqkit.train.reward import terms
 
-_CONFIGURATION = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja")
-
 
 def score(
     stage: str,
@@ -114,11 +112,9 @@ def _begun(store: Path, stage: str) -> str | None:
 
 
 def _cards(stage: str, adapter: Path | None, recipe: Recipe, out: Path) -> Path:
-    """A file with the stage's card: the base under the template that it was trained with, and the adapter."""
+    """A file with the stage's card: the base and the adapter, which brings the template that it was trained with."""
     card = find_card(recipe.model)
     base = to_transformers(card)
-    if adapter is not None and recipe.template:
-        base = _served(base, adapter, out / "base")
     context = card.context or recipe.max_length + recipe.rollout.max_tokens
     fields = {"engine": "transformers", "weights": str(base.resolve()), "context": context, "measures": True}
     if adapter is not None:
@@ -127,17 +123,3 @@ def _cards(stage: str, adapter: Path | None, recipe: Recipe, out: Path) -> Path:
     lines = (f"{key} = {json.dumps(value)}" for key, value in fields.items())
     path.write_text("\n".join((f"[{stage}]", *lines)) + "\n", "utf-8")
     return path
-
-
-def _served(base: Path, adapter: Path, folder: Path) -> Path:
-    """The base's files, linked, with the tokenizer and template that were saved beside the adapter."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for file in base.iterdir():
-        source = adapter / file.name if file.name in _CONFIGURATION and (adapter / file.name).is_file() else file
-        target = folder / file.name
-        if not target.exists():
-            target.symlink_to(source.resolve())
-    template = adapter / "chat_template.jinja"
-    if template.is_file() and not (folder / template.name).exists():
-        (folder / template.name).symlink_to(template.resolve())
-    return folder

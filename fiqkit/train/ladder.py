@@ -21,6 +21,7 @@ from fiqkit.agent.policy import EngineAgent
 from fiqkit.datasets import write_jsonl
 from fiqkit.errors import UserError
 from fiqkit.models.cards.weights import write_atomically
+from fiqkit.models.checks.adapters import RECORD, read_record
 from fiqkit.models.engine import Sampling
 from fiqkit.models.local.transformers import TransformersEngine
 from fiqkit.records import Instance, Passage
@@ -31,7 +32,7 @@ from fiqkit.train import grpo, kto, sft
 from fiqkit.train.baselines import baselines
 from fiqkit.train.demos import Demo, demonstrate, read_demos, world_for, yields
 from fiqkit.train.evaluate import score
-from fiqkit.train.model import RECORD, Trainee, file_sha256, load, read_record, write_record
+from fiqkit.train.model import Trainee, file_sha256, load, write_record
 from fiqkit.train.recipe import Recipe
 from fiqkit.train.splits import check
 from fiqkit.train.teachers import TemplateTeacher

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
@@ -15,12 +14,12 @@ from typing import Any
 from fiqkit import __version__
 from fiqkit.errors import UserError, need
 from fiqkit.models.cards.cards import find_card
-from fiqkit.models.cards.weights import fingerprint, to_transformers, write_atomically
+from fiqkit.models.cards.weights import fingerprint, locate, to_transformers, write_atomically
+from fiqkit.models.checks.adapters import RECORD, check_base
 from fiqkit.models.quantised import quantised_share
 from fiqkit.models.template import ChatTemplate
 from fiqkit.train.recipe import Recipe
 
-RECORD = "fiqkit.json"  # beside an adapter: how it was made
 _TEMPLATES = Path(__file__).parent / "templates"
 _PACKAGES = ("torch", "transformers", "trl", "peft", "accelerate", "bitsandbytes", "datasets")
 
@@ -33,6 +32,7 @@ class Trainee:
         model: a `PeftModel` whose adapter is trainable.
         template: the chat template that it is trained with and will be served with.
         sha256: of the base's weights.
+        gguf: sha256 of the GGUF file that they were made of, if any.
         share_4bit: share of its parameters that are held in 4 bits.
     """
 
@@ -40,6 +40,7 @@ class Trainee:
     tokenizer: Any
     template: ChatTemplate
     sha256: str
+    gguf: str | None
     share_4bit: float
 
     def encode(self, text: str) -> list[int]:
@@ -75,10 +76,10 @@ def load(recipe: Recipe, adapter: Path | None = None) -> Trainee:
 
     if recipe.gpu and not torch.cuda.is_available():
         raise UserError(f"recipe {recipe.name} needs a GPU, and there is none here; smollm2-cpu trains without")
-    folder = to_transformers(find_card(recipe.model))
-    sha256 = fingerprint(folder)
+    card = find_card(recipe.model)
+    folder, source = to_transformers(card), locate(card)
     if adapter is not None:
-        check_base(adapter, recipe, sha256)
+        check_base(adapter, recipe.model, folder)
     logging.disable_progress_bar()
     on_gpu = torch.cuda.is_available()
     dtype = torch.bfloat16 if on_gpu else torch.float32
@@ -110,7 +111,8 @@ def load(recipe: Recipe, adapter: Path | None = None) -> Trainee:
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
     template = ChatTemplate.of_tokenizer(recipe.model, tokenizer)
-    return Trainee(_adapted(base, recipe, adapter), tokenizer, template, sha256, share)
+    gguf = fingerprint(source) if source.is_file() else None
+    return Trainee(_adapted(base, recipe, adapter), tokenizer, template, fingerprint(folder), gguf, share)
 
 
 def _adapted(base: Any, recipe: Recipe, adapter: Path | None) -> Any:
@@ -143,42 +145,17 @@ def write_record(out: Path, recipe: Recipe, stage: str, trainee: Trainee, **more
     record = {
         "stage": stage,
         "recipe": recipe.describe(),
-        "base": {"model": recipe.model, "sha256": trainee.sha256, "share_4bit": round(trainee.share_4bit, 4)},
+        "base": {
+            "model": recipe.model,
+            "sha256": trainee.sha256,
+            "gguf": trainee.gguf,
+            "share_4bit": round(trainee.share_4bit, 4),
+        },
         "template": {"source": trainee.template.source, "sha256": trainee.template.sha256},
         "versions": {"fiqkit": __version__} | {name: version(name) for name in _PACKAGES},
         **more,
     }
     write_atomically(out / RECORD, json.dumps(record, ensure_ascii=False, indent=1))
-
-
-def read_record(adapter: Path) -> Mapping[str, Any]:
-    """The record beside an adapter, empty where it was made elsewhere.
-
-    Raises:
-        UserError: no adapter there, or a damaged record.
-    """
-    if not (adapter / "adapter_config.json").is_file():
-        raise UserError(f"no adapter at {adapter}; expected a folder with adapter_config.json")
-    path = adapter / RECORD
-    try:
-        record: Mapping[str, Any] = json.loads(path.read_text("utf-8")) if path.is_file() else {}
-    except ValueError as error:
-        raise UserError(f"{path}: damaged ({error})") from None
-    return record
-
-
-def check_base(adapter: Path, recipe: Recipe, sha256: str) -> None:
-    """Refuse an adapter that was trained on other weights.
-
-    Raises:
-        UserError: names both.
-    """
-    base = read_record(adapter).get("base")
-    if base is not None and base["sha256"] != sha256:
-        raise UserError(
-            f"{adapter}: was trained on {base['model']} ({base['sha256'][:8]}), and {recipe.model} is {sha256[:8]}; "
-            "use the recipe that it was made with"
-        )
 
 
 def file_sha256(path: Path) -> str:

@@ -26,7 +26,7 @@ from fiqkit.models.constraints.structured import breach
 from fiqkit.models.engine import Completion, ContextOverflow, EngineError, Request, Sampling
 from fiqkit.models.local.llama_batch import common_prefix, log_probability
 from fiqkit.models.local.llama_cpp import LlamaCppEngine
-from fiqkit.models.local.llama_native import Sampler
+from fiqkit.models.local.llama_sampling import Sampler
 
 T = TypeVar("T")
 SCHEMA = {
@@ -389,7 +389,7 @@ def test_model_without_a_template(tmp_path: Path) -> None:
 def test_settings_that_cannot_be_served(engine: LlamaCppEngine) -> None:
     with pytest.raises(UserError, match="a context of 9000 tokens was asked of a model trained for 8192"):
         opened(context=9000)
-    with pytest.raises(UserError, match="takes no adapters"):
+    with pytest.raises(UserError, match="no adapter at /some/lora"):
         run(engine.complete(ask("Hi", adapter="/some/lora")))
     with pytest.raises(UserError, match="thinking on was asked of a model that cannot think"):
         run(engine.complete(ask("Hi", thinking=True)))

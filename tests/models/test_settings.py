@@ -17,7 +17,8 @@ from fiqkit.models.cards.weights import locate
 from fiqkit.models.constraints.structured import check_request
 from fiqkit.models.engine import EngineError, Request, Sampling
 from fiqkit.models.local.hf_batch import Job, Vocabulary, generate
-from fiqkit.models.local.llama_native import Model, Sampler
+from fiqkit.models.local.llama_native import Model
+from fiqkit.models.local.llama_sampling import Sampler
 from fiqkit.models.local.worker import Pending
 
 

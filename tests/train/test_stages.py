@@ -15,6 +15,7 @@ from tiny_models import make_checkpoint
 from fiqkit.agent.policy import EngineAgent
 from fiqkit.agent.reference import ReferenceAgent
 from fiqkit.errors import UserError
+from fiqkit.models.checks.adapters import RECORD, read_record
 from fiqkit.models.engine import Completion, Sampling
 from fiqkit.models.local.transformers import TransformersEngine
 from fiqkit.models.quantised import quantised_share
@@ -25,7 +26,7 @@ from fiqkit.roles.grader.rules import RulesGrader
 from fiqkit.roles.judge.rules import RulesJudge
 from fiqkit.train import grpo, kto, sft
 from fiqkit.train.demos import Demo, demonstrate, read_demos, world_for, yields
-from fiqkit.train.model import RECORD, Trainee, load, read_record, write_record
+from fiqkit.train.model import Trainee, load, write_record
 from fiqkit.train.recipe import Recipe
 from fiqkit.train.reward import Terms
 from fiqkit.train.rollouts import Roller

@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -114,7 +114,6 @@ def plan(
     roles: Mapping[str, Card] | Sequence[Card],
     settings: Mapping[str, Any] | None = None,
     *,
-    adapters: Iterable[Path] = (),
     machine: Machine | None = None,
 ) -> Plan:
     """The memory plan of a line-up.
@@ -122,7 +121,6 @@ def plan(
     Args:
         roles: the card that plays each role, or just the cards.
         settings: the engine settings that the run gives to all of them (`context`, `parallel`, `pool`, `dtype`).
-        adapters: folders of LoRA adapters that will be loaded.
         machine: what there is (default: this machine, now).
 
     Raises:
@@ -131,28 +129,27 @@ def plan(
     given = settings or {}
     cards = list(roles.items()) if isinstance(roles, Mapping) else [("model", card) for card in roles]
     here = machine or this_machine()
-    extra = sum(stored_bytes(path) for path in adapters)
-    needs = _needs(cards, given, extra, here)
+    needs = _needs(cards, given, here)
     made = Plan(needs, here)
-    return made if made.fits else replace(made, advice=_advice(cards, given, extra, here))
+    return made if made.fits else replace(made, advice=_advice(cards, given, here))
 
 
-def _needs(
-    cards: Sequence[tuple[str, Card]], settings: Mapping[str, Any], adapters: int, here: Machine
-) -> tuple[Need, ...]:
+def _needs(cards: Sequence[tuple[str, Card]], settings: Mapping[str, Any], here: Machine) -> tuple[Need, ...]:
     played: dict[tuple[str, str, str], list[str]] = {}
     first: dict[tuple[str, str, str], Card] = {}
+    adapters: dict[tuple[str, str, str], set[str]] = {}
     for role, card in cards:
         key = (card.engine, card.weights, card.model)
         played.setdefault(key, []).append(role)
         first.setdefault(key, card)
+        adapters.setdefault(key, set()).update({card.adapter} - {""})
     return tuple(
-        _need(card, tuple(dict.fromkeys(played[key])), {**card.settings, **settings}, adapters, here)
+        _need(card, tuple(dict.fromkeys(played[key])), {**card.settings, **settings}, adapters[key], here)
         for key, card in first.items()
     )
 
 
-def _need(card: Card, roles: tuple[str, ...], settings: Mapping[str, Any], adapters: int, here: Machine) -> Need:
+def _need(card: Card, roles: tuple[str, ...], settings: Mapping[str, Any], adapters: Set[str], here: Machine) -> Need:
     if isinstance(would_be(card), str):
         return Need(card.name, roles, "elsewhere", 0, 0, 0, 0, 0)
     place = "gpu" if here.gpus and _uses_gpu(card) else "ram"
@@ -173,7 +170,7 @@ def _need(card: Card, roles: tuple[str, ...], settings: Mapping[str, Any], adapt
         place=place,
         weights=weights,
         cache=cached * width,
-        adapters=adapters if card.engine != "llama_cpp" else 0,
+        adapters=sum(stored_bytes(Path(path)) for path in adapters),
         working=weights // 20 + _WORKING,
         tokens=tokens,
     )
@@ -265,14 +262,14 @@ def _of_folder(path: Path, size: int, card: Card) -> WeightFacts:
     )
 
 
-def _advice(cards: Sequence[tuple[str, Card]], settings: Mapping[str, Any], adapters: int, here: Machine) -> str:
+def _advice(cards: Sequence[tuple[str, Card]], settings: Mapping[str, Any], here: Machine) -> str:
     """Shares or smaller settings with which the same models fit; failing that, cards that do."""
-    if shares := _shares(cards, settings, adapters, here):
+    if shares := _shares(cards, settings, here):
         return shares
     context = min((settings.get("context") or card.context for _, card in cards), default=0)
     while context >= _SMALLEST_CONTEXT:
         smaller = {**settings, "context": context, "parallel": 1, "pool": context, "gpu_memory": 0.0}
-        if (tried := Plan(_needs(cards, smaller, adapters, here), here)).fits:
+        if (tried := Plan(_needs(cards, smaller, here), here)).fits:
             size = tried.required("gpu") + tried.required("ram")
             return f"would fit: context {context}, parallel 1 ({_gib(size)})"
         context //= 2
@@ -281,9 +278,9 @@ def _advice(cards: Sequence[tuple[str, Card]], settings: Mapping[str, Any], adap
     return f"would fit one at a time: {', '.join(names)}" if names else "no card fits; use a server (engine openai)"
 
 
-def _shares(cards: Sequence[tuple[str, Card]], settings: Mapping[str, Any], adapters: int, here: Machine) -> str:
+def _shares(cards: Sequence[tuple[str, Card]], settings: Mapping[str, Any], here: Machine) -> str:
     """The share of the GPU that each vLLM model needs at least, where these fit together."""
-    least = Plan(_needs(cards, {**settings, "gpu_memory": 0.0}, adapters, here), here)
+    least = Plan(_needs(cards, {**settings, "gpu_memory": 0.0}, here), here)
     engines = {card.name: card.engine for _, card in cards}
     reserving = [need for need in least.needs if need.place == "gpu" and engines[need.name] in _RESERVING]
     if not least.fits or not reserving:
@@ -294,7 +291,7 @@ def _shares(cards: Sequence[tuple[str, Card]], settings: Mapping[str, Any], adap
 
 def _fits_alone(card: Card, here: Machine) -> bool:
     smallest = {"context": _SMALLEST_CONTEXT, "parallel": 1, "pool": _SMALLEST_CONTEXT, "gpu_memory": 0.0}
-    return Plan(_needs([("model", card)], smallest, 0, here), here).fits
+    return Plan(_needs([("model", card)], smallest, here), here).fits
 
 
 def this_machine() -> Machine:

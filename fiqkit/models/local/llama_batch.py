@@ -2,6 +2,7 @@
 
 A finished sequence keeps its cells, so that a dialogue that is only added to computes its tail, and a prompt that
 begins like another one shares that one's cells. What is kept is dropped when room is needed, least recently used first.
+Requests of different adapters share no cells and take turns: a pass of the model has one adapter or none.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ from bisect import bisect
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
 from fiqkit.models.engine import Completion, EngineError, Sampling
-from fiqkit.models.local.llama_native import Context, Model, Sampler
+from fiqkit.models.local.llama_native import Context, Model
+from fiqkit.models.local.llama_sampling import Sampler
 from fiqkit.models.local.threads import Threads
 from fiqkit.models.local.worker import Pending
 from fiqkit.models.reasoning import begins, closes
@@ -39,6 +42,7 @@ class Job:
     pending: Pending
     thinks: bool | None = False
     logprobs: bool = False
+    adapter: Path | None = None
     output: list[int] = field(default_factory=list)
     text: bytearray = field(default_factory=bytearray)
     chances: list[float] = field(default_factory=list)
@@ -69,6 +73,7 @@ class _Slot:
     prompt_length: int = 0
     used: int = 0
     job: Job | None = None
+    adapter: Path | None = None  # with which its cells were computed
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +113,14 @@ class LlamaBatch:
         return not self._waiting and not any(slot.job for slot in self._slots)
 
     def take(self, job: Job) -> None:
-        """Put a job in line."""
+        """Put a job in line, its adapter loaded."""
+        try:
+            if job.adapter:
+                self._model.adapter(job.adapter)
+        except EngineError as error:
+            job.release()
+            job.pending.settle(error)
+            return
         self._waiting.append(job)
 
     def step(self) -> None:
@@ -144,26 +156,28 @@ class LlamaBatch:
             free = [slot for slot in self._slots if slot.job is None]
             if len(self._slots) - len(free) >= self._room.parallel:
                 return
-            source, shared = self._best_prefix(job.prompt)
-            if self._is_being_computed(job.prompt, shared):
+            source, shared = self._best_prefix(job)
+            if self._is_being_computed(job, shared):
                 continue
             if not self._make_room(job.length - shared, source, shared):
                 return
             self._waiting.remove(job)
             self._place(job, self._target(free, source, shared), source, shared)
 
-    def _best_prefix(self, prompt: Sequence[int]) -> tuple[_Slot | None, int]:
+    def _best_prefix(self, job: Job) -> tuple[_Slot | None, int]:
         """The slot with the longest common prefix, and its length; at least one token is left to compute."""
         best: tuple[_Slot | None, int] = (None, 0)
         for slot in self._slots if self._room.kept else ():
-            shared = min(common_prefix(slot.tokens, prompt), len(prompt) - 1)
+            if slot.adapter != job.adapter:
+                continue
+            shared = min(common_prefix(slot.tokens, job.prompt), len(job.prompt) - 1)
             if not self._model.rewinds and (slot.job or shared != len(slot.tokens)):
                 continue
             if shared > best[1]:
                 best = (slot, shared)
         return best
 
-    def _is_being_computed(self, prompt: Sequence[int], shared: int) -> bool:
+    def _is_being_computed(self, job: Job, shared: int) -> bool:
         """Whether a running job is at work on a prefix of this prompt that is worth waiting for.
 
         Episodes that start together begin with the same instructions: one of them computes these, the others share.
@@ -173,7 +187,9 @@ class LlamaBatch:
         return any(
             len(slot.tokens) < common >= shared + _WORTH_WAITING
             for slot in self._slots
-            if slot.job and (common := min(common_prefix(slot.job.prompt, prompt), len(prompt) - 1))
+            if slot.job
+            and slot.adapter == job.adapter
+            and (common := min(common_prefix(slot.job.prompt, job.prompt), len(job.prompt) - 1))
         )
 
     def _make_room(self, cells: int, source: _Slot | None, shared: int) -> bool:
@@ -208,6 +224,7 @@ class LlamaBatch:
                 self._context.copy(source.sequence, slot.sequence, shared)
                 slot.tokens, slot.cells = source.tokens[:shared], source.cells[:shared]
         slot.job, slot.prompt_length, slot.used = job, len(job.prompt), next(self._clock)
+        slot.adapter = job.adapter
         job.admitted = time.perf_counter()
         self.counters.reused_tokens += shared
         self.counters.prompt_tokens += len(job.prompt)
@@ -218,13 +235,15 @@ class LlamaBatch:
             del slot.tokens[length:], slot.cells[length:]
 
     def _compute(self) -> None:
-        """One pass of the model over a token of each running reply and as much of the prompts as the batch holds."""
+        """One pass of the model over a token of each running reply and as much of the prompts as the batch holds; those
+        of one adapter, where there are several."""
         runs = self._fill()
         if not runs:
             return
         self._context.use_threads(self._threads.now())
         try:
             rows = [(slot.sequence, len(slot.tokens), tokens, wanted) for slot, tokens, wanted in runs]
+            self._context.use_adapter(runs[0][0].adapter)
             logits = self._context.decode(rows)
         except EngineError as error:
             self._fail_running(error)
@@ -238,6 +257,9 @@ class LlamaBatch:
 
     def _fill(self) -> list[tuple[_Slot, Sequence[int], bool]]:
         running = sorted((slot for slot in self._slots if slot.job), key=lambda slot: slot.used)
+        if len(adapters := list(dict.fromkeys(slot.adapter for slot in running))) > 1:
+            turn = adapters[self.counters.steps % len(adapters)]
+            running = [slot for slot in running if slot.adapter == turn]
         runs: list[tuple[_Slot, Sequence[int], bool]] = []
         left = self._room.batch - sum(bool(slot.job and slot.job.output) for slot in running)
         for slot in running:

@@ -10,18 +10,22 @@ from __future__ import annotations
 import asyncio
 import weakref
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import llama_cpp as native
 
 from fiqkit.errors import UserError
 from fiqkit.models.cards.cards import Card
+from fiqkit.models.cards.lora import cached_gguf
 from fiqkit.models.cards.weights import fingerprint, locate, opened_context
+from fiqkit.models.checks.adapters import check_gguf_adapter, template_of
 from fiqkit.models.constraints.grammars import AFTER_THINKING, request_grammar, start_after_thinking
 from fiqkit.models.constraints.structured import breach, check_request
 from fiqkit.models.engine import Capabilities, Completion, ContextOverflow, EngineError, Request
 from fiqkit.models.local.llama_batch import Counters, Job, LlamaBatch, Room
-from fiqkit.models.local.llama_native import Context, Model, Sampler
+from fiqkit.models.local.llama_native import Context, Model
+from fiqkit.models.local.llama_sampling import Sampler
 from fiqkit.models.local.threads import Threads
 from fiqkit.models.local.worker import Pending, Worker
 from fiqkit.models.reasoning import is_closed, opener, read_on
@@ -60,6 +64,8 @@ def open_engine(
     """
     path = locate(card)
     _check_settings(card, parallel, batch, pool, threads)
+    if card.adapter:
+        _served_adapter(card.name, Path(card.adapter), path)
     model = Model(card.name, path, gpu_layers)
     try:
         length = _context_length(card, context, model)
@@ -82,6 +88,17 @@ def open_engine(
     settings = {"context": length, "parallel": parallel, "pool": room.pool, "threads": used.now(), "batch": batch}
     work = LlamaBatch(model, cells, room, used)
     return LlamaCppEngine(card, model, work, template, {**settings, "prefix_cache": prefix_cache})
+
+
+def _served_adapter(name: str, adapter: Path, base: Path) -> Path:
+    """The GGUF file of an adapter, checked against the base; of a folder that PEFT wrote, one that is made of it.
+
+    Raises:
+        UserError: no adapter, a damaged one, or one for another base.
+    """
+    file = adapter if adapter.is_file() else cached_gguf(adapter, base)
+    check_gguf_adapter(file, name, base)
+    return file
 
 
 def _check_settings(card: Card, parallel: int, batch: int, pool: int | None, threads: int | None) -> None:
@@ -126,11 +143,13 @@ class LlamaCppEngine:
             choices=True,
             logprobs=True,
             token_ids=True,
+            adapters=True,
             deterministic=settings["parallel"] == 1,
             parallel=settings["parallel"],
         )
         self._card, self._model, self._template = card, model, template
         self._settings = settings
+        self._adapters: dict[str | None, tuple[Path | None, ChatTemplate]] = {None: (None, template)}
         self.counters: Counters = work.counters
         self._worker = Worker("llama.cpp", work)
         # Ends the thread when the engine is let go of, and before the interpreter takes the library apart.
@@ -145,12 +164,12 @@ class LlamaCppEngine:
             UserError: a constraint, adapter or thinking mode that this engine or model cannot serve.
         """
         check_request(request)
-        if request.adapter is not None:
-            raise UserError(f"{self.name}: the llama_cpp engine takes no adapters; use engine = transformers or vllm")
-        prompt, opened, thinks = self._prompt(request)
+        adapter, template = self._adapter(request.adapter)
+        prompt, opened, thinks = self._prompt(request, template)
         self._check_length(len(prompt), request.sampling.max_tokens)
         sampler = self._sampler(request, thinks)
-        job = Job(prompt, request.sampling, sampler, Pending(), sampler.constrains and thinks, request.logprobs)
+        thinks_first = sampler.constrains and thinks
+        job = Job(prompt, request.sampling, sampler, Pending(), thinks_first, request.logprobs, adapter)
         self._worker.submit(job)
         completion = read_on(await job.pending.wait(), opened)
         if completion.finish == "stop" and (wrong := breach(request, completion.text)):
@@ -179,15 +198,22 @@ class LlamaCppEngine:
             **self._settings,
         }
 
-    def _prompt(self, request: Request) -> tuple[list[int], str, bool | None]:
+    def _adapter(self, given: str | None) -> tuple[Path | None, ChatTemplate]:
+        """The file of an adapter, checked when it is first asked for, and the template that it was trained with."""
+        if given not in self._adapters:
+            file = _served_adapter(self.name, Path(str(given)), locate(self._card))
+            self._adapters[given] = file, self._template.like(template_of(file))
+        return self._adapters[given]
+
+    def _prompt(self, request: Request, template: ChatTemplate) -> tuple[list[int], str, bool | None]:
         """Prompt ids, the mark of a think block that the template leaves open, and whether the reply begins inside one;
         None where the model may open one itself."""
         if request.prompt_ids is not None:
             return self._checked_ids(request.prompt_ids), "", bool(request.thinking)
-        check_thinking(self._card, request.thinking, self._template.switchable)
-        text = self._template.render(request.messages or (), request.thinking)
+        check_thinking(self._card, request.thinking, template.switchable)
+        text = template.render(request.messages or (), request.thinking)
         opened = opener(text)
-        may = self._template.can_think and request.thinking is not False and not is_closed(text)
+        may = template.can_think and request.thinking is not False and not is_closed(text)
         return self._model.tokenize(text), opened, bool(opened) or (None if may else False)
 
     def _checked_ids(self, ids: Sequence[int]) -> list[int]:

@@ -1,4 +1,4 @@
-"""llama.cpp's C interface as far as the kit needs it: a model, a context of many sequences, one batch, one sampler.
+"""llama.cpp's C interface as far as the kit needs it: a model, a context of many sequences, one batch.
 
 Errors of the library are collected instead of printed, and become the message of what is raised. Nothing here is safe
 to call from two threads at once, but for the reading of a model's vocabulary.
@@ -17,13 +17,12 @@ import llama_cpp as native
 import numpy as np
 
 from fiqkit.errors import UserError
-from fiqkit.models.engine import EngineError, Sampling
+from fiqkit.models.engine import EngineError
 from fiqkit.models.local.worker import Interrupted
 from fiqkit.models.opening import abandoned
 from fiqkit.models.reasoning import is_mark
 
 _ERROR, _CONTINUED = 4, 5  # GGML_LOG_LEVEL_ERROR, GGML_LOG_LEVEL_CONT
-_TRIES = 8  # free draws before the whole vocabulary is held against the grammar
 _errors: deque[str] = deque(maxlen=8)
 
 
@@ -82,6 +81,21 @@ class Model:
         self.eos: int = native.llama_vocab_eos(self._vocab)
         self.adds_bos: bool = native.llama_vocab_get_add_bos(self._vocab)
         self._pieces: dict[int, bytes] = {}
+        self._adapters: dict[Path, Any] = {}
+
+    def adapter(self, path: Path) -> Any:
+        """A LoRA adapter of this model, loaded once and freed with it.
+
+        Raises:
+            EngineError: the library cannot load it.
+        """
+        if path not in self._adapters:
+            _errors.clear()
+            handle = native.llama_adapter_lora_init(self.handle, str(path).encode())
+            if not handle:
+                raise EngineError(f"cannot load the adapter {path}: {_last_error()}")
+            self._adapters[path] = handle
+        return self._adapters[path]
 
     def tokenize(self, text: str) -> list[int]:
         """Token ids of a rendered prompt: special tokens are recognised, none is added but a BOS that is due.
@@ -150,111 +164,6 @@ class Model:
             raise EngineError("the engine is closed")
 
 
-class Sampler:
-    """Draws the tokens of one request.
-
-    Args:
-        grammar: GBNF text that the output must follow, from its symbol `start` on.
-    """
-
-    def __init__(self, model: Model, sampling: Sampling, grammar: str | None, start: str) -> None:
-        self._grammar = model.grammar(grammar, start) if grammar else None
-        self._greedy = sampling.temperature <= 0
-        self._chain = native.llama_sampler_chain_init(native.llama_sampler_chain_default_params())
-        for part in _chain_of(sampling):
-            native.llama_sampler_chain_add(self._chain, part)
-
-    @property
-    def constrains(self) -> bool:
-        """Whether there is a grammar."""
-        return self._grammar is not None
-
-    def draw(self, logits: np.ndarray, constrained: bool) -> int:
-        """The next token for logits of shape (vocabulary,), which the grammar restricts where `constrained`.
-
-        Tokens are drawn freely, those that break the grammar set aside one by one: the first that keeps to it has the
-        distribution restricted to the tokens that do. Few tries suffice mostly, and spare the walk of the whole
-        vocabulary through the grammar.
-
-        Raises:
-            EngineError: the logits are no numbers, on which the library would end the process.
-        """
-        if not np.isfinite(logits.max()):  # the maximum of anything with a NaN in it is NaN
-            raise EngineError("the model computes no numbers (NaN or infinite logits); are its weights damaged?")
-        token = self._pick(logits)
-        if not constrained or self._grammar is None:
-            return token
-        left = logits
-        for _ in range(_TRIES):
-            if self._allows(token):
-                return token
-            if left is logits:
-                left = logits.copy()
-            left[token] = -np.inf
-            token = self._pick(left)
-        return self._draw_from_allowed(logits)
-
-    def accept(self, token: int) -> None:
-        """Move the grammar on by a token that it allowed."""
-        if self._grammar is not None:
-            native.llama_sampler_accept(self._grammar, token)
-
-    def free(self) -> None:
-        """Give the memory back. Safe to call twice."""
-        if self._chain is None:
-            return
-        native.llama_sampler_free(self._chain)
-        if self._grammar is not None:
-            native.llama_sampler_free(self._grammar)
-        self._chain = self._grammar = None
-
-    def _pick(self, logits: np.ndarray) -> int:
-        return int(logits.argmax()) if self._greedy else self._sample(_candidates(logits))
-
-    def _draw_from_allowed(self, logits: np.ndarray) -> int:
-        candidates = _candidates(logits)
-        array = _array(candidates)
-        native.llama_sampler_apply(self._grammar, ctypes.byref(array))
-        return self._sample(candidates)
-
-    def _sample(self, candidates: np.ndarray) -> int:
-        array = _array(candidates)
-        native.llama_sampler_apply(self._chain, ctypes.byref(array))
-        # The samplers may have sorted or replaced the array, so the token is read through its own pointer.
-        return int(array.data[array.selected].id)
-
-    def _allows(self, token: int) -> bool:
-        single = np.array([(token, 0.0, 0.0)], dtype=_CANDIDATE)
-        array = _array(single)
-        native.llama_sampler_apply(self._grammar, ctypes.byref(array))
-        return bool(single["logit"][0] != -np.inf)
-
-
-_CANDIDATE = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)])
-
-
-def _candidates(logits: np.ndarray) -> np.ndarray:
-    table = np.zeros(len(logits), dtype=_CANDIDATE)
-    table["id"] = np.arange(len(logits), dtype=np.int32)
-    table["logit"] = logits
-    return table
-
-
-def _array(candidates: np.ndarray) -> Any:
-    data = candidates.ctypes.data_as(native.llama_token_data_p)
-    return native.llama_token_data_array(data=data, size=len(candidates), selected=-1, sorted=False)
-
-
-def _chain_of(sampling: Sampling) -> list[Any]:
-    if sampling.temperature <= 0:
-        return [native.llama_sampler_init_greedy()]
-    parts = [native.llama_sampler_init_temp(sampling.temperature)]
-    if sampling.top_p < 1:
-        parts.append(native.llama_sampler_init_top_p(sampling.top_p, 1))
-    seed = sampling.seed % 0xFFFFFFFF  # 2³² - 1 would ask for a random one
-    return [*parts, native.llama_sampler_init_dist(seed)]
-
-
 def _length_of_text() -> Any:
     """C's strlen as the library's abort callback: true while a text in memory is not empty.
 
@@ -293,6 +202,7 @@ class Context:
         self._memory = native.llama_get_memory(self.handle)
         self._batch = _Batch(batch)
         self._threads = threads
+        self._adapter: Path | None = None
         self._stop_flag = ctypes.create_string_buffer(2)
         if _LENGTH is not None:
             native.llama_set_abort_callback(self.handle, _LENGTH, ctypes.cast(self._stop_flag, ctypes.c_void_p))
@@ -307,6 +217,15 @@ class Context:
         if threads != self._threads:
             native.llama_set_n_threads(self.handle, threads, threads)
             self._threads = threads
+
+    def use_adapter(self, path: Path | None) -> None:
+        """Compute with this adapter, or with none, from the next call on."""
+        if path == self._adapter:
+            return
+        handles = [self._model.adapter(path)] if path else []
+        adapters = (native.llama_adapter_lora_p_ctypes * 1)(*handles)
+        native.llama_set_adapters_lora(self.handle, adapters, len(handles), (ctypes.c_float * 1)(1.0))
+        self._adapter = path
 
     def forget(self, sequence: int, start: int = 0) -> None:
         """Drop a sequence's tokens from position `start` on."""

@@ -20,6 +20,7 @@ from safetensors import SafetensorError
 from fiqkit.errors import MissingExtra, UserError
 from fiqkit.models.cards.cards import Card
 from fiqkit.models.cards.weights import DEFAULT_CONTEXT, fingerprint, to_transformers
+from fiqkit.models.checks.adapters import check_base, template_of
 from fiqkit.models.constraints.structured import check_request
 from fiqkit.models.engine import Capabilities, Completion, ContextOverflow, Request
 from fiqkit.models.local.hf_batch import HfBatch, Job, Vocabulary
@@ -107,6 +108,7 @@ class TransformersEngine:
             choices=True, logprobs=True, token_ids=True, adapters=True, deterministic=parallel == 1, parallel=parallel
         )
         self._card, self._tokenizer, self._folder = card, tokenizer, folder
+        self._templates: dict[str | None, ChatTemplate] = {None: self._template}  # by adapter
         parameter = next(model.parameters())
         self._kind = {"dtype": str(parameter.dtype).removeprefix("torch."), "device": str(parameter.device)}
         self._worker = Worker("transformers", HfBatch(model, _vocabulary(model, tokenizer), parallel, threads))
@@ -137,8 +139,7 @@ class TransformersEngine:
         if request.choices and request.thinking:
             raise UserError(f"{self.name}: the transformers engine cannot let a model think and hold it to choices")
         check_request(request)
-        self._check_adapter(request.adapter)
-        prompt, opened = self._prompt(request)
+        prompt, opened = self._prompt(request, self._template_with(request.adapter))
         length = len(prompt) + request.sampling.max_tokens
         if length > self.context:
             raise ContextOverflow(
@@ -174,22 +175,30 @@ class TransformersEngine:
             **self._kind,
         }
 
-    def _check_adapter(self, path: str | None) -> None:
-        if path is None:
-            return
+    def _template_with(self, path: str | None) -> ChatTemplate:
+        """The template that goes with an adapter; the adapter is looked at when it is first asked for.
+
+        Raises:
+            UserError: no adapter, or one for another base.
+        """
+        if path in self._templates or path is None:
+            return self._templates[path]
         if self._folder is None:
             raise UserError(f"{self.name}: a live module takes no adapters of others; its owner sets its own")
         if importlib.util.find_spec("peft") is None:
             raise MissingExtra("a LoRA adapter", "train")
         if not (Path(path) / "adapter_config.json").is_file():
             raise UserError(f"{self.name}: no adapter at {path}; expected a folder with adapter_config.json")
+        check_base(Path(path), self.name, self._folder)
+        self._templates[path] = self._template.like(template_of(Path(path)))
+        return self._templates[path]
 
-    def _prompt(self, request: Request) -> tuple[list[int], str]:
+    def _prompt(self, request: Request, template: ChatTemplate) -> tuple[list[int], str]:
         """Prompt ids, and the mark of a think block that the template leaves open."""
         if request.prompt_ids is not None:
             return self._checked_ids(request.prompt_ids), ""
-        check_thinking(self._card, request.thinking, self._template.switchable)
-        text = self._template.render(request.messages or (), request.thinking)
+        check_thinking(self._card, request.thinking, template.switchable)
+        text = template.render(request.messages or (), request.thinking)
         return self._encode(text), opener(text)
 
     def _encode(self, text: str) -> list[int]:
