@@ -1,12 +1,14 @@
 """Facts a second and peak memory of the filing readers, beside arelle and edgartools on the same filings in one run.
 
     python benchmarks/ingest.py FOLDER [--files 16] [--python OTHER/bin/python]
+    python benchmarks/ingest.py FOLDER --before CHECKOUT [--passes 3]
     python benchmarks/ingest.py FOLDER --bulk 1.0
 
 FOLDER holds inline XBRL filings; with --bulk it holds companyfacts files, from which a bulk zip of so many gigabytes is
 made and ingested. OTHER is an interpreter that has `arelle-release` and `edgartools`; without it they are left out.
-Every reader runs in a process of its own, on files that are unpacked and in the page cache, its imports not timed. CPU
-seconds are what counts: wall time depends on what else the machine does. The last line is JSON.
+CHECKOUT is an earlier state of this repository: it and this one read each file in turns, and the fewest seconds of a
+file's passes count. Every reader runs in a process of its own, on files that are unpacked and in the page cache, its
+imports not timed. CPU seconds are what counts: wall time depends on what else the machine does. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -72,6 +74,14 @@ from edgar.documents import HTMLParser, ParserConfig
 def read(path):
     return len(HTMLParser(ParserConfig(extract_xbrl=True))._extract_xbrl_pre_process(path.read_text(encoding="utf-8")))
 """
+# Reads one file a line of standard input and answers with its seconds of CPU.
+_IN_TURNS = """
+import time
+for line in sys.stdin:
+    cpu = time.process_time()
+    read(Path(line.rstrip()))
+    print("seconds", time.process_time() - cpu, flush=True)
+"""
 _OWN = {"fiqkit, facts": _FIQKIT, "fiqkit, facts and passages": _FIQKIT_ALL}
 _OTHERS = {
     "arelle": _ARELLE,
@@ -92,15 +102,57 @@ def measure(python: str, reader: str, paths: list[Path]) -> dict[str, float]:
     return result
 
 
+def unpacked(folder: Path, files: int, place: str) -> list[Path]:
+    """The first so many inline filings of a folder, unpacked into `place`."""
+    paths = []
+    for path in sorted(folder.iterdir()):
+        data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        if b"http://www.xbrl.org/2013/inlineXBRL" in data[:100_000] and len(paths) < files:
+            paths.append(Path(place) / path.name.removesuffix(".gz"))
+            paths[-1].write_bytes(data)
+    return paths
+
+
+def in_turns(folder: Path, files: int, before: Path, passes: int) -> dict[str, dict[str, float]]:
+    """Seconds of CPU over the files, of an earlier checkout and of this one, each file read in turns."""
+    results = {}
+    with tempfile.TemporaryDirectory() as place:
+        paths = unpacked(folder, files, place)
+        for name, reader in _OWN.items():
+            sides = [_reader(reader, where) for where in (before, Path(__file__).parents[1])]
+            for side in sides:
+                _seconds(side, paths[0])  # imports, compiled patterns
+            was = now = 0.0
+            for path in paths:
+                taken = [[_seconds(side, path) for side in sides] for _ in range(passes)]
+                was += min(row[0] for row in taken)
+                now += min(row[1] for row in taken)
+            for side in sides:
+                side.communicate()
+            results[name] = {"files": len(paths), "before": was, "now": now, "ratio": now / was}
+    return results
+
+
+def _reader(reader: str, checkout: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", _HEAD + reader + _IN_TURNS],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(checkout)},
+    )
+
+
+def _seconds(side: subprocess.Popen[str], path: Path) -> float:
+    assert side.stdin and side.stdout
+    print(path, file=side.stdin, flush=True)
+    return float(side.stdout.readline().removeprefix("seconds"))
+
+
 def compare(folder: Path, files: int, python: str | None) -> dict[str, dict[str, float]]:
     """Every reader on the same filings, unpacked beforehand."""
     with tempfile.TemporaryDirectory() as place:
-        paths = []
-        for path in sorted(folder.iterdir()):
-            data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-            if b"http://www.xbrl.org/2013/inlineXBRL" in data[:100_000] and len(paths) < files:
-                paths.append(Path(place) / path.name.removesuffix(".gz"))
-                paths[-1].write_bytes(data)
+        paths = unpacked(folder, files, place)
         results = {name: measure(sys.executable, reader, paths) for name, reader in _OWN.items()}
         if python:
             results |= {name: measure(python, reader, paths) for name, reader in _OTHERS.items()}
@@ -160,10 +212,18 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--files", type=int, default=16)
     parser.add_argument("--python")
+    parser.add_argument("--before", type=Path, metavar="CHECKOUT")
+    parser.add_argument("--passes", type=int, default=3)
     parser.add_argument("--bulk", type=float, metavar="GB")
     given = parser.parse_args()
     if given.bulk:
         print(json.dumps(bulk(given.folder, given.bulk)))
+        return
+    if given.before:
+        turns = in_turns(given.folder, given.files, given.before, given.passes)
+        for name, found in turns.items():
+            print(f"{name:42} {found['before']:7.3f} s before {found['now']:7.3f} s now, ratio {found['ratio']:.3f}")
+        print(json.dumps(turns))
         return
     results = compare(given.folder, given.files, given.python)
     for name, found in results.items():

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 import signal
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from hashlib import file_digest
 from pathlib import Path
@@ -23,6 +24,7 @@ from fiqkit.filings.fiscal import all_calendars
 from fiqkit.filings.kinds import Part, parts
 from fiqkit.filings.read import Outcome, begin_worker, read_part
 from fiqkit.filings.store import FactStore
+from fiqkit.filings.submission import documents_beside
 
 Progress = Callable[[str, int, int], None]  # (path just read, bytes read, bytes in all)
 
@@ -133,9 +135,14 @@ def _plan(
     """The parts that are still to be read; what need not be is noted in the summary."""
     tasks: list[_Task] = []
     seen: dict[str, str] = {}  # hash → the file of this plan that has it
+    held = _held(files)
     for path, named in files.items():
         summary.files += 1
         key = str(path)
+        if path in held:
+            store.forget(key)  # it may have been read before the submission was there
+            summary.skipped.append(f"{path}: a document of {held[path]}, which is read")
+            continue
         known = store.known(key)
         try:
             stat = path.stat()
@@ -160,6 +167,18 @@ def _plan(
         summary.already += not wanted
         tasks += (_Task(part, stat.st_size, stat.st_mtime_ns, digest, named) for part in wanted)
     return tasks
+
+
+def _held(files: Iterable[Path]) -> dict[Path, Path]:
+    """Document → the full submission in its folder that holds it too; the submission's header says more."""
+    alone = {path: re.search(r"\.(txt|nc)(\.gz)?$", path.name, re.IGNORECASE) is None for path in files}
+    folders = {path.parent for path in files if alone[path]}
+    held: dict[Path, Path] = {}
+    for path in files:
+        if not alone[path] and path.parent in folders:
+            with suppress(UserError):  # told when it is read
+                held |= dict.fromkeys(documents_beside(path), path)
+    return held
 
 
 def _digest(path: Path) -> str:

@@ -225,6 +225,12 @@ class FactStore:
         with self.transaction():
             self.conn.execute("UPDATE files SET modified=? WHERE path=?", (modified, path))
 
+    def forget(self, path: str) -> None:
+        """Drop all that came from a file."""
+        if self.known(path):
+            with self.transaction():
+                self._forget_older(path, "")
+
     def _forget_older(self, path: str, sha256: str) -> None:
         """Drop all that came from other bytes of a file, inside the transaction that is open."""
         older = "SELECT file FROM files WHERE path=? AND sha256<>?"

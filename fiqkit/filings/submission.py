@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fiqkit.filings.fact import iso_date_or_none
+from fiqkit.filings.kinds import content
 from fiqkit.filings.xbrl import Origin
 
 _DOCUMENT = re.compile(rb"<DOCUMENT>(.*?)(?:</DOCUMENT>|\Z)", re.DOTALL | re.IGNORECASE)
@@ -60,6 +61,23 @@ def papers(data: bytes) -> list[Paper]:
         found.append(
             Paper(_first(_TYPE, document[1]), _first(_NAME, document[1]), (inner or [b"", b"", content])[2].strip())
         )
+    return found
+
+
+def documents_beside(path: Path) -> list[Path]:
+    """The files in a full submission's folder that are documents of it, equal up to white space.
+
+    Raises:
+        UserError: unreadable, or a damaged gzip.
+    """
+    found = []
+    for paper in papers(content(path)):
+        names = [paper.name, f"{paper.name}.gz"] if paper.name and Path(paper.name).name == paper.name else []
+        for other in map(path.with_name, names):
+            if other != path and other.is_file():
+                (inner,) = papers(content(other))[:1]
+                if inner.body.split() == paper.body.split():
+                    found.append(other)
     return found
 
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 BAR = " | "
 _BEFORE = re.compile(r"[A-Z]{0,3}[$€£¥￥]\s?\(?|\(|RMB|US\$\s?\(?")
 _AFTER = re.compile(r"\)?\s?%?\s?\)?")
+_SIGN = 6  # characters of the longest text that either admits
 _FIGURE = re.compile(r"\d|[—–-]$")  # a dash is a figure too
 _MARK = re.compile(r"\((?:\d{1,2}|[a-zA-Z])\)|[*†‡]{1,3}")
 
@@ -49,7 +50,9 @@ def _joined(row: Row) -> Row:
         if waiting is not None:
             cell = Placed(waiting.start, cell.stop, waiting.text + cell.text)
             waiting = None
-        if _BEFORE.fullmatch(cell.text):
+        if len(cell.text) > _SIGN:
+            cells.append(cell)
+        elif _BEFORE.fullmatch(cell.text):
             waiting = cell
         elif cells and _AFTER.fullmatch(cell.text) and _FIGURE.search(cells[-1].text):
             last = cells.pop()

@@ -29,7 +29,7 @@ _BLOCKS = frozenset(
 )
 _SKIPPED = frozenset("ix:header ix:exclude style script title head".split())  # noqa: SIM905
 _ROWS, _CELLS = frozenset(("tr", "caption")), frozenset(("td", "th"))
-_CELL_TAGS = _CELLS | {f"{{http://www.w3.org/1999/xhtml}}{name}" for name in _CELLS}
+_CELL_TAGS = ("td", "th", "{http://www.w3.org/1999/xhtml}td", "{http://www.w3.org/1999/xhtml}th")
 _IX = re.compile(r"\{http://www\.xbrl\.org/20\d\d/inlineXBRL\}")
 _ITEM = re.compile(r"(part\s+[iv]+\b[\s,.–—-]*)?item\s*\d{1,2}\s*[a-c]?\s*[.:–—-]?(\s|$)", re.IGNORECASE)
 _FURNITURE = re.compile(
@@ -138,18 +138,18 @@ def _lines(root: Any) -> Iterator[tuple[str, bool]]:
             if tag in _SKIPPED or _hidden(element):
                 walk.skip_subtree()
                 continue
-            if tag in _BLOCKS and (line := _flush(words)):
+            if words and tag in _BLOCKS and (line := _flush(words)):
                 yield line, False
             if tag == "table":
                 walk.skip_subtree()
                 yield from _table(element)
-            elif tag and element.text:
-                words.append(element.text)
+            elif tag and (text := element.text):
+                words.append(text)
             continue
-        if tag in _BLOCKS and (line := _flush(words)):
+        if words and tag in _BLOCKS and (line := _flush(words)):
             yield line, False
-        if element.tail:
-            words.append(element.tail)
+        if text := element.tail:
+            words.append(text)
     if line := _flush(words):
         yield line, False
 
@@ -160,8 +160,6 @@ def _hidden(element: Any) -> bool:
 
 
 def _flush(words: list[str]) -> str:
-    if not words:
-        return ""
     text = _tidy("".join(words))
     words.clear()
     return text
@@ -209,7 +207,7 @@ def _rows(table: Any, offset: int, apart: list[Any]) -> Iterator[Row]:
                 below |= dict.fromkeys(range(column, column + width), deep)
             if len(cell):
                 found: list[Any] = []
-                text = _flush(_gather(cell, [], found))
+                text = _tidy("".join(_gather(cell, [], found)))
                 inner += ((column, one) for one in found)
             else:
                 text = _tidy(cell.text) if cell.text else ""
@@ -230,8 +228,10 @@ def _cells(row: Any) -> list[Any]:
     """The cells of a row; a caption is a row with itself for a cell."""
     if _local(row.tag) == "caption":
         return [row]
-    cells = [cell for cell in row if cell.tag in _CELL_TAGS and not ("none" in cell.get("style", "") and _hidden(cell))]
-    return cells if len(cells) == len(row) else list(_inside(row, _CELLS))
+    cells = list(row.iterchildren(*_CELL_TAGS))
+    if len(cells) != len(row):
+        return list(_inside(row, _CELLS))
+    return [cell for cell in cells if not ("none" in cell.get("style", "") and _hidden(cell))]
 
 
 def _inside(element: Any, tags: frozenset[str]) -> Iterator[Any]:
@@ -254,14 +254,16 @@ def _gather(element: Any, words: list[str], tables: list[Any]) -> list[str]:
         tag = _local(child.tag)
         if tag == "table":
             tables.append(child)
-        elif tag and tag not in _SKIPPED and not _hidden(child):
-            edge = (" ",) if tag in _BLOCKS else ()
-            words += edge
+        elif tag and tag not in _SKIPPED and not ("none" in child.get("style", "") and _hidden(child)):
+            edge = tag in _BLOCKS
+            if edge:
+                words.append(" ")
             if len(child):
                 _gather(child, words, tables)
             elif text := child.text:
                 words.append(text)
-            words += edge
+            if edge:
+                words.append(" ")
         if tail := child.tail:
             words.append(tail)
     return words

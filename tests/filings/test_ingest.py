@@ -108,6 +108,29 @@ def test_a_changed_file_replaces_its_rows_and_a_copy_adds_none(tmp_path: Path) -
     assert_whole(out)
 
 
+@pytest.mark.parametrize("later", [False, True], ids=["together", "submission later"])
+def test_a_submission_beside_its_documents_is_read_once(tmp_path: Path, later: bool) -> None:
+    place, out = tmp_path / "in", tmp_path / "facts.db"
+    place.mkdir()
+    (place / "a.htm").write_bytes(FILING)
+    (place / "b.htm").write_text("<html><body><p>Another filing's exhibit.</p></body></html>")
+    if later:
+        ingest([place], out)
+    (place / "0000001750-24-000001.txt").write_bytes(
+        b"<SEC-DOCUMENT>x.txt\n<SEC-HEADER>\nACCESSION NUMBER: 0000001750-24-000001\nFILED AS OF DATE: 20240301\n"
+        b"<DOCUMENT>\n<TYPE>10-K\n<FILENAME>a.htm\n<TEXT>\n<XBRL>\n" + FILING + b"\n</XBRL>\n</TEXT>\n</DOCUMENT>\n"
+        b"<DOCUMENT>\n<TYPE>EX-99\n<FILENAME>b.htm\n<TEXT>\n<html><p>The filing's own.</p></html></TEXT></DOCUMENT>\n"
+    )
+    summary = ingest([place], out)
+    assert summary.skipped == [f"{place}/a.htm: a document of {place}/0000001750-24-000001.txt, which is read"]
+    texts = [text for (text,) in rows(out, "SELECT text FROM passages")]
+    assert len(texts) == len(set(texts)) and sum("exhibit" in text for text in texts) == 1
+    assert rows(out, "SELECT DISTINCT accession FROM facts") == [("0000001750-24-000001",)]
+    assert_whole(out)
+    again = ingest([place], out)
+    assert (again.read, again.faults) == ({}, [])
+
+
 def test_a_damaged_file_is_one_line_and_is_read_once_mended(folder: Path, tmp_path: Path) -> None:
     out, bad = tmp_path / "facts.db", folder / "acme-20231231.xml"
     good = bad.read_bytes()

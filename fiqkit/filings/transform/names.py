@@ -62,7 +62,12 @@ Saudi Arabia; T1 Senegal; Z2 Serbia; T2 Seychelles; T8 Sierra Leone; U0 Singapor
 Africa; U3 Spain; F1 Sri Lanka; V3 Suriname; V7 Sweden; V8 Switzerland; F5 Taiwan; 2D Tajikistan; W0 Tanzania; W1
 Thailand; W2 Togo; W5 Trinidad and Tobago; W6 Tunisia; W8 Turkey; 2E Turkmenistan; W7 Turks and Caicos Islands; W9
 Uganda; 2H Ukraine; C0 United Arab Emirates; X0 United Kingdom; X1 United States; X3 Uruguay; 2K Uzbekistan; X5
-Venezuela; Q1 Viet Nam; Q1 Vietnam; D8 British Virgin Islands; D8 Virgin Islands British; Y4 Zambia; Y5 Zimbabwe
+Venezuela; Q1 Viet Nam; Q1 Vietnam; D8 British Virgin Islands; D8 Virgin Islands British; Y4 Zambia; Y5 Zimbabwe;
+Y6 Aland Islands; B5 American Samoa; F6 Christmas Island; Y3 Democratic Republic of the Congo; X4 Holy See; M4 North
+Korea; 2P Mayotte; 1K Micronesia; P1 Montserrat; E1 Myanmar; P5 Nauru; 1W New Caledonia; Q6 Niue; Q7 Norfolk Island; 1V
+Northern Mariana Islands; 1Y Palau; R8 Pitcairn; S4 Reunion; Z0 Saint Barthelemy; U8 Saint Helena; Z1 Saint Martin; V0
+Saint Pierre and Miquelon; S9 Sao Tome and Principe; D7 Solomon Islands; U1 Somalia; V2 Sudan; V6 Swaziland; V6
+Eswatini; V9 Syria; Z3 TimorLeste; W3 Tokelau; W4 Tonga; 2G Tuvalu; 2L Vanuatu; X8 Wallis and Futuna; T7 Yemen
 """)
 
 EXCHANGES = {
