@@ -4,6 +4,8 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do $$p -c '
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 OFFLINE := OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1 TOKENIZERS_PARALLELISM=false
+# one test process a core; whoever has nothing left takes over from the others
+SPREAD := -n auto --maxprocesses 8 --dist worksteal
 
 .PHONY: run test test-slow test-browser test-vllm test-servers lint docs clean
 
@@ -11,10 +13,10 @@ run: $(INSTALLED)
 	$(BIN)/fiqkit run --lineup demo --limit 8 --seed 0 $(ARGS)
 
 test: lint
-	$(OFFLINE) $(BIN)/pytest $(ARGS)
+	$(OFFLINE) $(BIN)/pytest $(SPREAD) $(ARGS)
 
 test-slow: $(INSTALLED)
-	$(OFFLINE) $(BIN)/pytest -m "slow and not vllm and not gpu and not browser and not servers" $(ARGS)
+	$(OFFLINE) $(BIN)/pytest -m "slow and not vllm and not gpu and not browser and not servers" $(SPREAD) $(ARGS)
 
 test-browser: $(INSTALLED)
 	$(OFFLINE) $(BIN)/pytest -m browser $(ARGS)

@@ -106,6 +106,7 @@ def test_the_package_that_fetches_compiled_code_cannot_be_imported(tmp_path: Pat
     assert "ModuleNotFoundError" in done.stderr
 
 
+@pytest.mark.slow
 def test_transformers_loads_with_that_package_shut_out() -> None:
     done = in_a_process("from transformers import AutoModelForCausalLM, Qwen3ForCausalLM; print('loaded')")
     assert done.stdout == "loaded\n", done.stderr

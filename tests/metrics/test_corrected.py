@@ -63,6 +63,7 @@ def test_a_row_raw_beside_corrected(scored):
     assert found["rogan_gladen"] == pytest.approx((0.3 + 30 / 35 - 1) / (30 / 35))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sensitivity", [0.9, 0.97])
 def test_coverage_at_a_true_rate_of_two_per_cent_with_sixty_labels(sensitivity):
     """Sixty random rulings on 173 answers: both intervals hold, and the few right answers among them are said."""

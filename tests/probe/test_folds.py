@@ -54,6 +54,7 @@ def test_shuffles_differ_and_every_item_can_come_anywhere() -> None:
         assert counts.min() > 60
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("follow", [True, False])
 def test_p_is_right_where_categories_follow_companies_and_companies_have_states_of_their_own(follow: bool) -> None:
     """Nothing is planted: a test at .05 must not find something in 12% of 120 sets (its own chance of that is .002)."""

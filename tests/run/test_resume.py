@@ -135,6 +135,7 @@ def test_kills_and_ctrl_cs_in_the_middle_of_a_run_with_samples(tmp_path: Path) -
     killed(tmp_path, kills=24, interrupts=6, longest=0.15)
 
 
+@pytest.mark.slow
 def test_ctrl_c_exits_130_with_what_was_finished_and_can_be_resumed(tmp_path: Path) -> None:
     """On the real embedded model: the episodes in flight are finished, the report is marked, the run goes on later."""
     store = tmp_path / "runs.db"

@@ -174,6 +174,7 @@ def test_kto_takes_the_loss_on_what_the_model_wrote_alone() -> None:
     assert batch["label"].tolist() == [True, False]
 
 
+@pytest.mark.slow
 def test_kto_trains_on_good_and_bad_episodes(demos: list[Demo], tiny_recipe: Make, tmp_path: Path) -> None:
     made = tiny_recipe()
     trainee = load(made)

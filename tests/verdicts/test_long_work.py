@@ -79,6 +79,7 @@ def forget(folder: Path) -> None:
     (folder / "asked.txt").unlink(missing_ok=True)
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_was_graded_and_the_same_command_goes_on(played: Path) -> None:
     forget(played)
     process = start(played)
