@@ -46,7 +46,8 @@ from fiqkit.models.served.openai import OpenAIEngine
 from fiqkit.records import Instance
 from fiqkit.roles import open_grader, open_judge, open_simulator
 from fiqkit.roles.assess import Assessor
-from fiqkit.run.scheduler import jobs_left, play_all
+from fiqkit.run.jobs import jobs_left
+from fiqkit.run.scheduler import play_all
 from fiqkit.run.work import Lane, Recorder
 from fiqkit.store.load import load_scored
 from fiqkit.store.store import Store

@@ -1,12 +1,12 @@
-"""What a policy is given for its next turn."""
+"""What a policy is, and what it is given for its next turn."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from fiqkit.models.engine import Message
+from fiqkit.models.engine import Completion, Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,3 +32,15 @@ class Dialogue:
     asked: tuple[tuple[str, str], ...] = ()
     owed: int = 0
     unknown: tuple[str, ...] = ()
+
+
+class Policy(Protocol):
+    """Plays one episode from what it is given: its messages and the actions on offer, never the instance."""
+
+    async def act(self, dialogue: Dialogue) -> Completion:
+        """The next reply.
+
+        Raises:
+            EngineError: no reply could be had.
+        """
+        ...

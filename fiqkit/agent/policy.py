@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from fiqkit.agent.dialogue import Dialogue
+from fiqkit.agent.dialogue import Dialogue, Policy
 from fiqkit.agent.environment import Environment
 from fiqkit.agent.structure import TemplateQuestions
 from fiqkit.errors import UserError
@@ -16,18 +16,6 @@ from fiqkit.models.cards.weights import fingerprint
 from fiqkit.models.engine import Completion, ContextOverflow, Engine, EngineError, Request, Sampling
 from fiqkit.records import Episode
 from fiqkit.taxonomy import UNCONSTRAINED
-
-
-class Policy(Protocol):
-    """Plays one episode from what it is given: its messages and the actions on offer, never the instance."""
-
-    async def act(self, dialogue: Dialogue) -> Completion:
-        """The next reply.
-
-        Raises:
-            EngineError: no reply could be had.
-        """
-        ...
 
 
 class Agent(Protocol):

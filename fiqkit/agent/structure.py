@@ -7,18 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from fiqkit.agent.actions import UNKNOWN
-from fiqkit.agent.dialogue import Dialogue
+from fiqkit.agent.dialogue import Dialogue, Policy
 from fiqkit.agent.modes import Structure
 from fiqkit.models.engine import Completion
 from fiqkit.records import Turn
 from fiqkit.roles.judge.rules import classify_question
 from fiqkit.taxonomy import CATEGORIES
-
-if TYPE_CHECKING:
-    from fiqkit.agent.policy import Policy
 
 _CATEGORY_OF = {category.field: category for category in CATEGORIES.values()}
 

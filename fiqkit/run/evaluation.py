@@ -24,11 +24,12 @@ from fiqkit.records import Ending, Instance
 from fiqkit.roles.assess import Assessor
 from fiqkit.roles.interfaces import Grader, Judge, Simulator
 from fiqkit.run.draw import select
+from fiqkit.run.jobs import jobs_left
 from fiqkit.run.lineup import Lineup
 from fiqkit.run.manifest import manifest
 from fiqkit.run.players import Cast
 from fiqkit.run.reassess import reassess
-from fiqkit.run.scheduler import Finished, jobs_left, play_all
+from fiqkit.run.scheduler import Finished, play_all
 from fiqkit.run.stage import Sources, Stage
 from fiqkit.run.watch import NOBODY, Watch
 from fiqkit.run.work import Interrupted, Lane, Recorder

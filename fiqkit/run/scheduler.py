@@ -1,35 +1,22 @@
-"""Which episodes a run has to play, and playing them, those of all models and modes together."""
+"""Plays the episodes of a run, those of all models and modes together."""
 
 from __future__ import annotations
 
 import traceback
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from fiqkit.agent.environment import Environment
-from fiqkit.agent.modes import Mode
-from fiqkit.agent.policy import Agent, play
+from fiqkit.agent.policy import play
 from fiqkit.agent.world import World
-from fiqkit.datasets import record_hash
 from fiqkit.errors import UserError
 from fiqkit.records import Ending, Episode, Instance, Verdict
+from fiqkit.run.jobs import Job
 from fiqkit.run.siblings import OncePerOrbit
 from fiqkit.run.work import Lane, Recorder, work_all
-from fiqkit.store.store import Key
 
 Assess = Callable[[Episode, Instance], Awaitable[Sequence[Verdict]]]
 Finished = tuple[Episode, Sequence[Verdict]]
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One episode to play; `item` is the hash of the instance's record."""
-
-    agent: Agent
-    mode: Mode
-    instance: Instance
-    item: str
-    sample: int = 0
 
 
 async def play_all(
@@ -65,20 +52,3 @@ async def play_all(
             return replace(episode, ending=Ending.BUG, error=traceback.format_exc().strip()), ()
 
     await work_all(lanes, OncePerOrbit(begin) if once_an_orbit else begin, finish, recorder, on_interrupt)
-
-
-def jobs_left(
-    agents: Sequence[Agent], modes: Sequence[Mode], instances: Sequence[Instance], done: set[Key], samples: int = 1
-) -> list[list[Job]]:
-    """Each agent's jobs whose keys are not in `done`, one instance's modes and samples side by side."""
-    items = [(instance, record_hash(instance)) for instance in instances]
-    return [
-        [
-            Job(agent, mode, instance, item, sample)
-            for instance, item in items
-            for mode in modes
-            for sample in range(samples)
-            if (agent.name, mode.name, instance.instance_id, item, sample) not in done
-        ]
-        for agent in agents
-    ]

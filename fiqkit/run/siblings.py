@@ -5,15 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from fiqkit.agent.reference import ReferenceAgent
 from fiqkit.records import Episode
+from fiqkit.run.jobs import Job
 
-if TYPE_CHECKING:
-    from fiqkit.run.scheduler import Job
-
-Play = Callable[["Job"], Awaitable[Episode]]
+Play = Callable[[Job], Awaitable[Episode]]
 
 
 class OncePerOrbit:

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from fiqkit.agent.dialogue import Dialogue
-from fiqkit.agent.policy import Agent, Policy
+from fiqkit.agent.dialogue import Dialogue, Policy
+from fiqkit.agent.policy import Agent
 from fiqkit.agent.questions import settling_question
 from fiqkit.errors import UserError
 from fiqkit.models.engine import Completion

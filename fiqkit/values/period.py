@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from fiqkit.values import compared
+from fiqkit.values.aside import is_aside
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 MONTH = (
@@ -158,7 +158,7 @@ def find_years(text: str) -> list[Period]:
 def _mentions(text: str) -> Iterator[Period]:
     for match in _PATTERN.finditer(text):
         years, part, closes = _read(match)
-        aside = compared.is_aside(text, *match.span())
+        aside = is_aside(text, *match.span())
         yield Period(years, part, closes, aside, match.span(), match.group())
 
 

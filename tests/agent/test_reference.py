@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from fiqkit.agent.policy import Dialogue
+from fiqkit.agent.dialogue import Dialogue
 from fiqkit.agent.reference import POLICIES
 
 

@@ -15,7 +15,8 @@ from fiqkit.records import AnswerVerdict, Episode, Instance, Interpretation
 from fiqkit.roles import open_grader, open_judge
 from fiqkit.roles.assess import Assessor
 from fiqkit.roles.simulator.rules import RulesSimulator
-from fiqkit.run.scheduler import Finished, jobs_left, play_all
+from fiqkit.run.jobs import jobs_left
+from fiqkit.run.scheduler import Finished, play_all
 from fiqkit.run.work import Lane, Recorder
 
 VALUES = {"the group": "$46.75B", "the pottery segment": "$62.87B", "the glass segment": "$12.10B"}
