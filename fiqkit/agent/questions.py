@@ -14,7 +14,7 @@ from fiqkit.roles.simulator.rules import reply_to
 from fiqkit.taxonomy import CATEGORIES
 
 _ASIDE = re.compile(r"[,，;；(（]")
-_PAIR = {"en": "Do you mean {one}, rather than {other}?", "zh": "您要的是{one}，而不是{other}，对吗？"}
+PAIR = {"en": "Do you mean {one}, rather than {other}?", "zh": "您要的是{one}，而不是{other}，对吗？"}
 
 
 def settling_question(instance: Instance) -> str:
@@ -27,10 +27,10 @@ def settling_question(instance: Instance) -> str:
     primary = CATEGORIES[instance.primary]
     fixed = primary.template[instance.language]
     view = UserView.of(instance)
-    if _settles(fixed, view):
+    if settles(fixed, view):
         return fixed
     for question in _pair_questions(instance, primary.field):
-        if _settles(question, view):
+        if settles(question, view):
             return question
     return fixed
 
@@ -44,11 +44,11 @@ def _pair_questions(instance: Instance, first: str) -> Iterator[str]:
         if all(sides):
             Random(f"question:{instance.instance_id}").shuffle(sides)
             for one, other in (sides, [_ASIDE.split(side)[0].strip() for side in sides]):
-                yield _PAIR[instance.language].format(one=one, other=other)
+                yield PAIR[instance.language].format(one=one, other=other)
 
 
 @lru_cache(maxsize=4096)
-def _settles(question: str, view: UserView) -> bool:
+def settles(question: str, view: UserView) -> bool:
     """Whether the two readings answer it differently, each on its own: C belongs to one of them and stays out."""
     means_it = replace(view, context="")
     means_other = replace(means_it, intended=view.default, default=view.intended)

@@ -138,15 +138,8 @@ def _data(
     if language:
         found = {name: [i for i in part if i.language == language] for name, part in found.items()}
     if limits:
-        found = {name: _some(part, most) for (name, part), most in zip(found.items(), limits, strict=True)}
+        found = {name: by.draw(part, most) for (name, part), most in zip(found.items(), limits, strict=True)}
     return found, read_passages(passages or bench_data.PASSAGES)
-
-
-def _some(instances: list[Any], most: int) -> list[Any]:
-    """At most so many, drawn evenly: a file's order follows companies and categories."""
-    from random import Random
-
-    return Random(0).sample(instances, min(most, len(instances)))
 
 
 def _show(table: dict[str, Any]) -> None:

@@ -9,8 +9,9 @@ One line a demonstration:
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from fiqkit.roles.simulator.rules import RulesSimulator
 from fiqkit.train.recipe import Rollout
 
 FILTERS = ("strict", "asked")
+_FIGURE = re.compile(r" \| .*\d")  # a line of figures, not the heading over them
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,17 +86,41 @@ def world_for(
         found = by_id.get(instance.passage_id or instance.instance_id)
         if found is None:
             raise UserError(f"{instance.instance_id}: its passage {instance.passage_id!r} is not among the passages")
-        return found
+        return replace(found, text=shortened(found.text, kept(instance), rollout.passage_lines))
+
+    orbits = spans_by_orbit(instances)
+
+    def kept(instance: Instance) -> Sequence[str]:
+        alone = (instance.intended_evidence_span, instance.default_evidence_span)
+        return orbits.get(instance.orbit or "", alone)
 
     return World(
         simulator=simulator or RulesSimulator(),
         own_passage=own,
         budget=Budget(rollout.turns, rollout.questions),
         retrieval=rollout.retrieval,
-        orbits=spans_by_orbit(instances),
+        orbits=orbits,
         result_tokens=rollout.result_tokens,
         seed=seed,
     )
+
+
+def shortened(text: str, spans: Sequence[str], lines: int) -> str:
+    """A passage with its heading, the lines of `spans` and the first others, `lines` lines of figures in all.
+
+    What a passage of siblings keeps is the same for all of them. A passage without lines of figures stays whole.
+
+    >>> shortened("Line | Amount\\nRevenue | $9\\nTax | $2\\nTax, paid | $1", ["Tax | $2", "Tax, paid | $1"], 2)
+    'Line | Amount\\nTax | $2\\nTax, paid | $1'
+    """
+    rows = text.split("\n")
+    figures = [n for n, row in enumerate(rows) if _FIGURE.search(row)]
+    if not lines or len(figures) <= lines:
+        return text
+    wanted = [n for n in figures if rows[n] in spans]
+    wanted += [n for n in figures if rows[n] not in spans][: max(0, lines - len(wanted))]
+    dropped = set(figures) - set(wanted)
+    return "\n".join(row for n, row in enumerate(rows) if n not in dropped)
 
 
 async def demonstrate(

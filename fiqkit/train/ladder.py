@@ -110,12 +110,25 @@ class _Climb:
 
     def _sft(self, trainee: Trainee, folder: Path) -> tuple[dict[str, float], dict[str, Any]]:
         kept = {name: [demo for demo in self._demos(name) if demo.clarified] for name in ("train", "validation")}
+        kept = {name: self._fitting(name, demos, trainee) for name, demos in kept.items()}
         rows = {name: sft.rows_of(demos, trainee, self.recipe.max_length) for name, demos in kept.items() if demos}
         episodes, count = len(kept["train"]), len(rows.get("train", ()))
         self.say(f"sft: {episodes} demonstrations in {count} rows, {count / max(episodes, 1):.2f} an episode")
         train = rows.get("train") or sft.rows_of([], trainee, self.recipe.max_length)
         metrics = sft.train(trainee, self.recipe, train, rows.get("validation", []), folder, self.say)
         return metrics, {"demos": file_sha256(self.out / "demos-train.jsonl"), "episodes": episodes, "rows": count}
+
+    def _fitting(self, name: str, demos: list[Demo], trainee: Trainee) -> list[Demo]:
+        """The demonstrations that are no longer than the recipe allows: none is cut."""
+        longest = self.recipe.max_length
+        fitting = [
+            demo for demo in demos if max(len(r.ids) for r in sft.rows_of([demo], trainee, 10 * longest)) <= longest
+        ]
+        if len(fitting) < len(demos):
+            self.say(
+                f"{name}: {len(demos) - len(fitting)} demonstrations are longer than {longest} tokens and left out"
+            )
+        return fitting
 
     def _demos(self, split: str) -> list[Demo]:
         path = self.out / f"demos-{split}.jsonl"

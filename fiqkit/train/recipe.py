@@ -82,13 +82,19 @@ class Grpo:
 
 @dataclass(frozen=True, slots=True)
 class Rollout:
-    """How episodes are played for demonstrations, training and evaluation."""
+    """How episodes are played for demonstrations, training and evaluation.
+
+    Attributes:
+        passage_lines: lines of figures that a passage keeps in training, the readings' own among them; 0 keeps all.
+            Evaluation shows passages whole.
+    """
 
     mode: str = "interact"
     retrieval: str = "own"
     turns: int = 12
     questions: int = 6
     result_tokens: int = 1000
+    passage_lines: int = 0
     max_tokens: int = 256
     temperature: float = 0.8
     samples: int = 4

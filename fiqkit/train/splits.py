@@ -8,7 +8,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
+from random import Random
 
 from fiqkit.errors import UserError
 from fiqkit.records import Instance
@@ -64,3 +66,24 @@ def by_company(instances: Sequence[Instance]) -> dict[str, list[Instance]]:
     second = min(second, len(companies) - 1)
     parts = dict(zip(NAMES, (companies[:first], companies[first:second], companies[second:]), strict=True))
     return {name: [i for i in instances if i.cluster in set(part)] for name, part in parts.items()}
+
+
+def draw(instances: Sequence[Instance], most: int) -> list[Instance]:
+    """At most so many instances: whole orbits, from each primary category in turn as far as it reaches.
+
+    Siblings teach together, one question and two replies; and only whole orbits say whether an intent was resolved.
+    """
+    orbits: dict[str, list[Instance]] = {}
+    for instance in instances:
+        orbits.setdefault(instance.orbit or instance.instance_id, []).append(instance)
+    strata: dict[str, list[list[Instance]]] = {}
+    for siblings in orbits.values():
+        strata.setdefault(siblings[0].primary, []).append(siblings)
+    for column in strata.values():
+        Random(0).shuffle(column)
+    dealt = [one for turn in zip_longest(*(strata[key] for key in sorted(strata))) for one in turn if one]
+    drawn: list[Instance] = []
+    for siblings in dealt:
+        if len(drawn) + len(siblings) <= most:
+            drawn += siblings
+    return drawn

@@ -7,25 +7,30 @@ else: neither the episode nor the demonstration holds a word of it.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from fiqkit.agent.dialogue import Dialogue, Policy
 from fiqkit.agent.policy import Agent
-from fiqkit.agent.questions import settling_question
+from fiqkit.agent.questions import PAIR, settling_question
 from fiqkit.errors import UserError
 from fiqkit.models.engine import Completion
 from fiqkit.records import Instance
+from fiqkit.roles.interfaces import NO, YES, UserView
+from fiqkit.roles.judge.rules import classify_question
+from fiqkit.roles.simulator.rules import reply_to
 from fiqkit.taxonomy import CATEGORIES
 
 HINTS = ("none", "category", "full")
 
 
 class TemplateTeacher:
-    """A teacher without a model: searches, asks the question that settles the two readings, answers what was meant.
+    """A teacher without a model: searches, asks which of two lines is meant, names the line that was and its value.
 
-    It makes the whole ladder run where no large model can, and its words are simple enough for a small one to learn.
+    It makes the whole ladder run where no large model can. What it says is copied from what it was shown as far as
+    that settles the readings, in the order in which it stands there, so that a small model can learn to say it.
     """
 
     name = "template-teacher"
@@ -56,8 +61,78 @@ class _TemplatePolicy:
             self.searched = True
             return {"action": "search", "query": self.key.question[:160]}
         if "interact" in dialogue.actions and not dialogue.asked:
-            return {"action": "interact", "question": settling_question(self.key)}
-        return {"action": "answer", "response": self.key.answer, "confidence": 90}
+            return {"action": "interact", "question": line_question(self.key, dialogue.messages[-1]["content"])}
+        named = _line_words(self.key)[0]
+        said = f"{named}: {self.key.answer}" if named else self.key.answer
+        return {"action": "answer", "response": said, "confidence": 90}
+
+
+# Words that say which category is asked about, where the two lines' own words ("gross", "net") leave it open.
+_LEADS = {
+    "en": {
+        "metric_definition": "By definition of the measure, do you mean",
+        "recognition_policy": "By basis of recognition, do you mean",
+    },
+    "zh": {"metric_definition": "按指标定义，您要的是", "recognition_policy": "按确认政策，您要的是"},
+}
+
+
+def line_question(instance: Instance, shown: str) -> str:
+    """A question between the two readings in the words of their lines, the one first that is shown first.
+
+    >>> line_question(instance, "Income tax expense, consolidated | $563 million\\nIncome tax expense, ComEd …")
+    'Do you mean consolidated, rather than Commonwealth Edison Co subsidiary?'
+
+    Where these words do not settle it, or a judge would not see the category in them, the interpretations' words are
+    taken, then `settling_question`.
+    """
+    view = replace(UserView.of(instance), context="")
+    other = replace(view, intended=view.default, default=view.intended)
+    spans = (instance.intended_evidence_span, instance.default_evidence_span)
+    field = CATEGORIES[instance.primary].field
+    wordings = [_line_words(instance), [getattr(view.intended, field), getattr(view.default, field)]]
+    swap = shown.find(spans[1]) < shown.find(spans[0])
+    lead = _LEADS[instance.language].get(instance.primary, "")
+    for words in wordings:
+        if not all(words):
+            continue
+        one, rest = reversed(words) if swap else words
+        question = PAIR[instance.language].format(one=one, other=rest)
+        if lead:
+            question = question.replace(_LEADS_FROM[instance.language], lead, 1)
+        first, second = (other, view) if swap else (view, other)
+        settled = reply_to(question, first) == YES and reply_to(question, second) == NO
+        if settled and classify_question(question).central == instance.primary:
+            return question
+    return settling_question(instance)
+
+
+_LEADS_FROM = {"en": "Do you mean", "zh": "您要的是"}
+_SOURCE = re.compile(r" in Form .*")  # which filing a version stands in
+
+
+def _line_words(instance: Instance) -> list[str]:
+    """What tells the lines of the intended and the default reading apart, in this order; "" for spans of prose."""
+    return told_apart(_label(instance.intended_evidence_span), _label(instance.default_evidence_span))
+
+
+def told_apart(one: str, other: str) -> list[str]:
+    """What is left of two labels without the words that both begin with.
+
+    >>> told_apart("Income tax expense (quarter)", "Income tax expense (six months to date)")
+    ['quarter', 'six months to date']
+    """
+    same = [one_letter == another for one_letter, another in zip(one, other, strict=False)]
+    common = one[: (*same, False).index(False)]
+    start = max(common.rfind(" "), common.rfind("(")) + 1
+    left = [(label[start:].strip("() ,") or label) for label in (one, other)]
+    return [_SOURCE.sub("", words[:1].lower() + words[1:]) for words in left]
+
+
+def _label(span: str) -> str:
+    """What a line of figures is called, "" for a span of prose."""
+    name, line, _ = span.rpartition(" | ")
+    return name.strip() if line else ""
 
 
 @dataclass(frozen=True, slots=True)
