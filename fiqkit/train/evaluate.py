@@ -3,24 +3,119 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from math import fsum
 from pathlib import Path
 from typing import Any
 
-from fiqkit.datasets import instance_row, passage_row, write_jsonl
+from fiqkit.datasets import instance_row, passage_row, record_hash, write_jsonl
+from fiqkit.errors import UserError
 from fiqkit.metrics.scored import Scored
 from fiqkit.models.cards.cards import find_card
-from fiqkit.models.cards.weights import to_transformers
+from fiqkit.models.cards.weights import to_transformers, write_atomically
+from fiqkit.models.checks.adapters import check_base
 from fiqkit.records import Instance, Passage
 from fiqkit.run.evaluation import Settings, evaluate
 from fiqkit.run.lineup import Lineup
 from fiqkit.store.load import load_scored
 from fiqkit.store.store import Store
-from fiqkit.train.baselines import targeting
+from fiqkit.train.baselines import baselines, targeting
+from fiqkit.train.model import check_machine
 from fiqkit.train.recipe import Recipe
 from fiqkit.train.reward import terms
+from fiqkit.train.splits import check
+from fiqkit.train.watch import Say
+
+_NOT_IN_A_NAME = re.compile(r"[^\w.-]")
+
+
+_READ = "held-out.json"  # beside an adapter: which items it was held against, and where
+
+
+def held_out(
+    recipe: Recipe,
+    splits: Mapping[str, Sequence[Instance]],
+    passages: Sequence[Passage],
+    out: Path,
+    say: Say,
+    adapters: Sequence[Path],
+    *,
+    split: str = "test",
+    with_base: bool = True,
+    again: bool = False,
+) -> dict[str, Any]:
+    """Evaluate the base and adapters on a split. Returns {"split", "stages": […], "baselines": {…}}, the base first.
+
+    Args:
+        again: read a test split for an adapter that was held against it before, in another folder.
+
+    Raises:
+        UserError: splits that share a company, an empty one, no adapter, one for another base, two of one name, or one
+            for which the test split was read.
+    """
+    check(splits, "the splits")
+    check_machine(recipe)
+    items = splits[split]
+    if not items:
+        raise UserError(f"the {split} split is empty")
+    named = {_NOT_IN_A_NAME.sub("-", adapter.resolve().name): adapter for adapter in adapters}
+    if len(named) < len(adapters) or "base" in named:
+        raise UserError(
+            "two of the adapters have one name; the names of their folders tell them apart, and none is base"
+        )
+    base = to_transformers(find_card(recipe.model))
+    for adapter in adapters:
+        check_base(adapter, recipe.model, base)
+        if split == "test" and not again:
+            _check_unread(adapter, items, out)
+    rows = []
+    first: dict[str, Path | None] = {"base": None} if with_base else {}
+    for stage, chosen in {**first, **named}.items():
+        say(f"{stage}: evaluating on {len(items)} items")
+        rows.append(score(stage, chosen, recipe, items, passages, out))
+    table = {"recipe": recipe.name, "split": split, "stages": rows, "baselines": baselines(items)}
+    write_atomically(out / "evaluation.json", json.dumps(table, ensure_ascii=False, indent=1))
+    return table
+
+
+def _readings(adapter: Path) -> list[dict[str, Any]]:
+    path = adapter / _READ
+    try:
+        found: list[dict[str, Any]] = json.loads(path.read_text("utf-8")) if path.is_file() else []
+    except ValueError as error:
+        raise UserError(f"{path}: damaged ({error})") from None
+    return found
+
+
+def _check_unread(adapter: Path, instances: Sequence[Instance], out: Path) -> None:
+    """Refuse to read a test split a second time: what is chosen by it is no longer measured by it.
+
+    Raises:
+        UserError: says where the first reading is.
+    """
+    items = _items_hash(instances)
+    for read in _readings(adapter):
+        if read["items"] == items and read["out"] != str(out.resolve()):
+            raise UserError(
+                f"{adapter}: these {len(instances)} items were read for it on {read['at'][:10]}, and its row stands in "
+                f"{read['out']}; --again reads them once more, and notes it"
+            )
+
+
+def _note_reading(adapter: Path, instances: Sequence[Instance], out: Path) -> None:
+    readings, items = _readings(adapter), _items_hash(instances)
+    if not any(read["items"] == items and read["out"] == str(out.resolve()) for read in readings):
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        readings.append({"items": items, "n": len(instances), "at": now, "out": str(out.resolve())})
+        write_atomically(adapter / _READ, json.dumps(readings, indent=1))
+
+
+def _items_hash(instances: Sequence[Instance]) -> str:
+    return hashlib.sha256("".join(sorted(record_hash(i) for i in instances)).encode()).hexdigest()
 
 
 def score(
@@ -60,6 +155,8 @@ def score(
         seed=recipe.seed,
         resume=_begun(out / "evaluation.db", stage),
     )
+    if adapter is not None:
+        _note_reading(adapter, instances, out)
     result = asyncio.run(evaluate(settings))
     if not result.complete:
         raise KeyboardInterrupt
@@ -121,5 +218,5 @@ def _cards(stage: str, adapter: Path | None, recipe: Recipe, out: Path) -> Path:
         fields["adapter"] = str(adapter.resolve())
     path = out / f"{stage}.toml"
     lines = (f"{key} = {json.dumps(value)}" for key, value in fields.items())
-    path.write_text("\n".join((f"[{stage}]", *lines)) + "\n", "utf-8")
+    path.write_text("\n".join((f"[{json.dumps(stage)}]", *lines)) + "\n", "utf-8")
     return path

@@ -33,8 +33,10 @@ def train(
     assessor: Assessor,
     out: Path,
     say: watch.Say,
+    validation: Sequence[Instance] = (),
 ) -> dict[str, float]:
-    """Optimise the adapter on the reward of its own episodes.
+    """Optimise the adapter on the reward of its own episodes; with validation instances the checkpoint that earns most
+    on them is kept.
 
     Raises:
         UserError: no instance, a template that is not prefix-preserving, or a verdict that could not be had.
@@ -45,12 +47,16 @@ def train(
     from trl import GRPOConfig, GRPOTrainer
 
     settings = recipe.grpo
-    shared = watch.arguments(out, steps_per_save=max(1, settings.steps // 3))
+    between = max(1, settings.steps // 3)
+    chosen = {**watch.BEST, "eval_strategy": "steps", "eval_steps": between, "metric_for_best_model": "eval_reward"}
+    shared = watch.arguments(out, steps_per_save=between) | (chosen if validation else {})
     config = GRPOConfig(
         **shared,
         max_steps=settings.steps,
         per_device_train_batch_size=settings.batch,
+        per_device_eval_batch_size=settings.batch,
         num_generations=settings.group,
+        num_generations_eval=1,
         learning_rate=settings.learning_rate,
         beta=settings.beta,
         temperature=settings.temperature,
@@ -59,7 +65,7 @@ def train(
         seed=recipe.seed,
         data_seed=recipe.seed,
     )
-    by_id = {instance.instance_id: instance for instance in instances}
+    by_id = {instance.instance_id: instance for instance in (*instances, *validation)}
     engine = TransformersEngine.wrap(
         trainee.model, trainee.tokenizer, context=recipe.max_length, parallel=settings.batch
     )
@@ -76,17 +82,20 @@ def train(
     )
 
     def rollout(prompts: Sequence[str], trainer: Any) -> dict[str, Any]:
-        first = (recipe.seed * 1_000_003 + trainer.state.global_step) * 10_000
+        learning = trainer.model.training
+        # Checkpoints are compared on equal draws.
+        first = (recipe.seed * 1_000_003 + (trainer.state.global_step if learning else 0)) * 10_000
         rolled = roller.roll([by_id[name] for name in prompts], range(first, first + len(prompts)))
         gap = mean_gap(trainee.model, rolled)
-        trainer._metrics["train"]["sampling/logprob_gap"].append(gap)
+        trainer._metrics["train" if learning else "eval"]["sampling/logprob_gap"].append(gap)
         return fields_of(rolled, [reward_of(one, recipe, by_id.values()) for one in rolled])
 
     trainer = GRPOTrainer(
         model=trainee.model,
         args=config,
         reward_funcs=[_term(name) for name in TERMS],
-        train_dataset=Dataset.from_dict({"prompt": list(by_id)}).shuffle(seed=recipe.seed),
+        train_dataset=Dataset.from_dict({"prompt": [i.instance_id for i in instances]}).shuffle(seed=recipe.seed),
+        eval_dataset=Dataset.from_dict({"prompt": [i.instance_id for i in validation]}) if validation else None,
         processing_class=trainee.tokenizer,
         rollout_func=rollout,
         callbacks=[watch.callback(out, say)],

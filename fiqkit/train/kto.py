@@ -18,9 +18,15 @@ from fiqkit.train.rows import Row
 
 
 def train(
-    trainee: Trainee, recipe: Recipe, good: Sequence[Row], bad: Sequence[Row], out: Path, say: watch.Say
+    trainee: Trainee,
+    recipe: Recipe,
+    good: Sequence[Row],
+    bad: Sequence[Row],
+    out: Path,
+    say: watch.Say,
+    validation: tuple[Sequence[Row], Sequence[Row]] = ((), ()),
 ) -> dict[str, float]:
-    """Train on rows of good and of bad episodes.
+    """Train on rows of good and of bad episodes; with validation rows (good, bad) the epoch that does best is kept.
 
     Raises:
         UserError: one of the two is empty: there is nothing to tell apart.
@@ -34,8 +40,11 @@ def train(
     from trl import KTOConfig
 
     settings = recipe.kto
+    held_out = _table(Dataset, *validation, recipe.seed) if sum(map(len, validation)) > 1 else None
     config = KTOConfig(
         **watch.arguments(out),
+        **(watch.BEST if held_out is not None else {}),
+        per_device_eval_batch_size=settings.batch,
         num_train_epochs=settings.epochs,
         per_device_train_batch_size=settings.batch,
         gradient_accumulation_steps=settings.accumulate,
@@ -49,16 +58,21 @@ def train(
         seed=recipe.seed,
         data_seed=recipe.seed,
     )
-    table = [_example(row, label) for rows, label in ((good, True), (bad, False)) for row in rows]
     trainer = _trainer_class()(
         model=trainee.model,
         args=config,
-        train_dataset=Dataset.from_list(table).shuffle(seed=recipe.seed),
+        train_dataset=_table(Dataset, good, bad, recipe.seed),
+        eval_dataset=held_out,
         processing_class=trainee.tokenizer,
         data_collator=Collator(trainee.tokenizer.pad_token_id),
         callbacks=[watch.callback(out, say)],
     )
     return watch.run(trainer, out)
+
+
+def _table(dataset: Any, good: Sequence[Row], bad: Sequence[Row], seed: int) -> Any:
+    examples = [_example(row, label) for rows, label in ((good, True), (bad, False)) for row in rows]
+    return dataset.from_list(examples).shuffle(seed=seed)
 
 
 def _example(row: Row, label: bool) -> dict[str, Any]:

@@ -61,6 +61,20 @@ def need_training() -> None:
         import_module("peft")
 
 
+def check_machine(recipe: Recipe) -> None:
+    """Refuse a recipe that cannot run here, before anything is loaded.
+
+    Raises:
+        MissingExtra: a package of the extra `train` is not installed.
+        UserError: no GPU where the recipe needs one.
+    """
+    need_training()
+    import torch
+
+    if recipe.gpu and not torch.cuda.is_available():
+        raise UserError(f"recipe {recipe.name} needs a GPU, and there is none here; smollm2-cpu trains without")
+
+
 def load(recipe: Recipe, adapter: Path | None = None) -> Trainee:
     """Load the base of a recipe, with a new adapter or with `adapter` to train on.
 
@@ -69,13 +83,11 @@ def load(recipe: Recipe, adapter: Path | None = None) -> Trainee:
         UserError: no weights, no GPU where the recipe needs one, too little of the model in 4 bits, or an adapter that
             was made for another base.
     """
-    need_training()
+    check_machine(recipe)
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer, BitsAndBytesConfig
     from transformers.utils import logging
 
-    if recipe.gpu and not torch.cuda.is_available():
-        raise UserError(f"recipe {recipe.name} needs a GPU, and there is none here; smollm2-cpu trains without")
     card = find_card(recipe.model)
     folder, source = to_transformers(card), locate(card)
     if adapter is not None:

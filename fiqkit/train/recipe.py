@@ -147,7 +147,22 @@ def recipe(name: str, changes: Iterable[str] = ()) -> Recipe:
         raise UserError(f"no recipe {name!r}; the recipes are {', '.join(names())}, or a .toml file") from None
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: not a recipe ({error})") from None
-    made = _filled(Recipe(path.stem, ""), table, str(path))
+    return _changed(_filled(Recipe(path.stem, ""), table, str(path)), changes, str(path))
+
+
+def recorded(table: Mapping[str, Any], changes: Iterable[str] = ()) -> Recipe:
+    """The recipe that stands in an adapter's record, with some fields changed.
+
+    Raises:
+        UserError: a field that is unknown or of the wrong kind.
+    """
+    fields_of = {name: value for name, value in table.items() if name != "name"}
+    name = str(table.get("name", "recorded"))
+    return _changed(_filled(Recipe(name, ""), fields_of, f"the recipe of {name}"), changes, name)
+
+
+def _changed(made: Recipe, changes: Iterable[str], where: str) -> Recipe:
+    """The recipe with the changes made, and sound as a whole."""
     for change in changes:
         key, equals, value = change.partition("=")
         if not equals:
@@ -156,12 +171,12 @@ def recipe(name: str, changes: Iterable[str] = ()) -> Recipe:
         nested: Any = {name_of_field: _value(value)}
         made = _filled(made, {stage[0]: nested} if stage else nested, change)
     if not made.model:
-        raise UserError(f"{path}: the field 'model' is missing; give a card or a folder of weights")
+        raise UserError(f"{where}: the field 'model' is missing; give a card or a folder of weights")
     if made.grpo.batch % made.grpo.group:
-        raise UserError(f"{path}: grpo.batch {made.grpo.batch} is no multiple of grpo.group {made.grpo.group}")
+        raise UserError(f"{where}: grpo.batch {made.grpo.batch} is no multiple of grpo.group {made.grpo.group}")
     if made.kto.batch < 2:
         raise UserError(
-            f"{path}: kto.batch is {made.kto.batch}; the KL term pairs different rows, so it must be 2 or more"
+            f"{where}: kto.batch is {made.kto.batch}; the KL term pairs different rows, so it must be 2 or more"
         )
     return made
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from fiqkit.errors import UserError
 from fiqkit.train import watch
@@ -36,14 +35,9 @@ def train(
     from trl import SFTConfig, SFTTrainer
 
     settings = recipe.sft
-    chosen: dict[str, Any] = {
-        "eval_strategy": "epoch",
-        "load_best_model_at_end": True,
-        "metric_for_best_model": "eval_loss",
-    }
     config = SFTConfig(
         **watch.arguments(out),
-        **(chosen if validation else {}),
+        **(watch.BEST if validation else {}),
         num_train_epochs=settings.epochs,
         per_device_train_batch_size=settings.batch,
         per_device_eval_batch_size=settings.batch,

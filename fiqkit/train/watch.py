@@ -16,6 +16,9 @@ CHECKPOINTS = "checkpoints"
 
 Say = Callable[[str], None]
 
+# Trainer arguments by which the epoch that does best on the validation rows is the one that is kept.
+BEST: dict[str, Any] = {"eval_strategy": "epoch", "load_best_model_at_end": True, "metric_for_best_model": "eval_loss"}
+
 
 def callback(out: Path, say: Say) -> Any:
     """A trainer callback that appends each log entry to `out/log.jsonl`, and says loss, reward and time left."""

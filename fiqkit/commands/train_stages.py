@@ -1,0 +1,127 @@
+"""`fiqkit train sft`, `kto`, `grpo` and `evaluate`: the stages of the ladder, each by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fiqkit.commands.arguments import Command
+from fiqkit.commands.options import FILE, json_option, print_json
+from fiqkit.commands.train_options import data_of, recipe_of, what_to_train_on
+
+FROM = click.option(
+    "--adapter", type=click.Path(path_type=Path), help="Folder of the adapter to go on from; a new one without it."
+)
+OUT = click.option("--out", type=FILE, required=True, help="Folder of the adapter; one that was interrupted goes on.")
+
+
+def _say(line: str) -> None:
+    click.echo(line, err=True)
+
+
+def _stage(name: str, made: dict[str, Any], as_json: bool, **asked: Any) -> None:
+    """Train one stage and print its record."""
+    from fiqkit.models.checks.adapters import read_record
+    from fiqkit.train.stages import Stages
+
+    recipe_name, changes, adapter, out = (asked.pop(key) for key in ("recipe_name", "changes", "adapter", "out"))
+    chosen = recipe_of(recipe_name, changes, adapter)
+    splits, passages = data_of(**asked)
+    stages = Stages(chosen, splits, passages, out, _say, **made)
+    record = read_record(stages.train(name, out, adapter))
+    if as_json:
+        told = {key: record[key] for key in ("stage", "base", "metrics", "data", "versions")}
+        print_json({"adapter": str(out), "recipe": record["recipe"]["name"], **told})
+        return
+    metrics = ", ".join(f"{key} {value:.4g}" for key, value in record["metrics"].items() if "loss" in key)
+    click.echo(f"{name}: {metrics or 'done'}; adapter in {out}")
+    click.echo(f"next: fiqkit train evaluate {out} --out evaluation")
+
+
+@click.command(cls=Command)
+@what_to_train_on
+@FROM
+@click.option("--demos", type=FILE, help="Demonstrations of `fiqkit train demos`; the template teacher's without it.")
+@OUT
+@json_option
+def sft(demos: Path | None, as_json: bool, **asked: Any) -> None:
+    """Fine-tune on demonstrations that were right after a first question on category."""
+    _stage("sft", {"demos": demos}, as_json, **asked)
+
+
+@click.command(cls=Command)
+@what_to_train_on
+@FROM
+@click.option(
+    "--episodes", type=FILE, help="Episodes of `fiqkit train demos`; the policy's own, played now, without it."
+)
+@OUT
+@json_option
+def kto(episodes: Path | None, as_json: bool, **asked: Any) -> None:
+    """Learn from episodes marked good (right, asked on category) and bad (Ethayarajh et al. 2024)."""
+    _stage("kto", {"episodes": episodes}, as_json, **asked)
+
+
+@click.command(cls=Command)
+@what_to_train_on
+@FROM
+@OUT
+@json_option
+def grpo(as_json: bool, **asked: Any) -> None:
+    """Optimise the reward of whole episodes that the policy plays itself (Shao et al. 2024)."""
+    _stage("grpo", {}, as_json, **asked)
+
+
+@click.command(cls=Command)
+@click.argument("adapters", nargs=-1, type=click.Path(path_type=Path))
+@what_to_train_on
+@click.option("--split", type=click.Choice(["test", "validation"]), default="test", show_default=True, help="Of items.")
+@click.option("--with-base/--without-base", default=True, help="Evaluate the base, too.", show_default=True)
+@click.option("--again", is_flag=True, help="Read a test split that was read for this adapter before.")
+@click.option("--out", type=FILE, required=True, help="Folder of the evaluation; one that was interrupted goes on.")
+@json_option
+def evaluate(
+    adapters: Sequence[Path],
+    recipe_name: str | None,
+    changes: Sequence[str],
+    split: str,
+    with_base: bool,
+    again: bool,
+    out: Path,
+    as_json: bool,
+    **data: Any,
+) -> None:
+    """Hold adapters against companies that were never trained on. The test split is read once for each."""
+    from fiqkit.train.evaluate import held_out
+
+    chosen = recipe_of(recipe_name, changes, adapters[0] if adapters else None)
+    splits, passages = data_of(**data)
+    table = held_out(chosen, splits, passages, out, _say, adapters, split=split, with_base=with_base, again=again)
+    print_json(table) if as_json else show_table(table)
+
+
+def show_table(table: dict[str, Any]) -> None:
+    """Print the stages' rows, and what they must be held against."""
+    from rich.console import Console
+    from rich.table import Table
+
+    shown = Table(box=None, header_style="bold", pad_edge=False)
+    columns = ("n", "ac1_named", "ac1_touch", "ac1_central", "ac1_macro", "interaction_rate", "accuracy", "reward")
+    shown.add_column("stage")
+    for name in columns:
+        shown.add_column(name, justify="right")
+    for row in table["stages"]:
+        shown.add_row(row["stage"], *(_cell(row[name]) for name in columns))
+    Console().print(shown)
+    best = table["baselines"]
+    click.echo(
+        f"best constant question: named {best['constant']['named']:.3f}, macro {best['constant']['macro']:.3f}; "
+        f"compound: named {best['compound']['named']:.3f}; ceiling {best['ceiling']:.3f}"
+    )
+
+
+def _cell(value: float | int | None) -> str:
+    return "–" if value is None else str(value) if isinstance(value, int) else f"{value:.3f}"

@@ -1,0 +1,212 @@
+"""The stages of training: what each learns from, the adapter that it starts from, and the record of both.
+
+A stage whose record stands in its folder is done and is not repeated; one that was interrupted goes on from its last
+checkpoint. Among checkpoints the one that does best on the validation split is kept; the test split is never read here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from fiqkit.agent.policy import EngineAgent
+from fiqkit.datasets import write_jsonl
+from fiqkit.errors import UserError
+from fiqkit.models.cards.weights import write_atomically
+from fiqkit.models.checks.adapters import RECORD, read_record
+from fiqkit.models.engine import Sampling
+from fiqkit.models.local.transformers import TransformersEngine
+from fiqkit.records import Instance, Passage
+from fiqkit.roles.assess import Assessor
+from fiqkit.roles.grader.rules import RulesGrader
+from fiqkit.roles.judge.rules import RulesJudge
+from fiqkit.train import grpo, kto, sft
+from fiqkit.train.demos import Demo, demonstrate, read_demos, world_for, yields
+from fiqkit.train.model import Trainee, check_machine, file_sha256, load, write_record
+from fiqkit.train.recipe import Recipe
+from fiqkit.train.splits import check
+from fiqkit.train.teachers import TemplateTeacher
+from fiqkit.train.watch import Say
+
+STAGES = ("base", "sft", "kto", "grpo")
+_BEGUN = "begun.json"  # in a stage's folder: what it was begun with
+
+
+class Stages:
+    """The stages of one recipe on one set of splits.
+
+    Args:
+        out: where demonstrations and episodes are kept that no file was given for.
+        demos: demonstrations to learn from in place of the template teacher's.
+        episodes: episodes for KTO in place of the policy's own.
+
+    Raises:
+        UserError: splits that share a company, or a machine on which the recipe cannot run.
+    """
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        splits: Mapping[str, Sequence[Instance]],
+        passages: Sequence[Passage],
+        out: Path,
+        say: Say,
+        *,
+        demos: Path | None = None,
+        episodes: Path | None = None,
+    ) -> None:
+        check(splits, "the splits")
+        check_machine(recipe)
+        self.recipe, self.splits, self.passages, self.out, self.say = recipe, splits, passages, out, say
+        self._given = {"demos": demos, "episodes": episodes}
+
+    def train(self, stage: str, folder: Path, parent: Path | None = None) -> Path:
+        """The adapter of a stage, in `folder`: trained from `parent`, or from a new adapter, if it is not there yet.
+
+        Raises:
+            UserError: the folder holds a stage that was begun with other settings; or whatever the stage refuses.
+        """
+        parents = {"parent": file_sha256(_weights(parent))} if parent else {}
+        _check_begun(folder, {"stage": stage, "recipe": self.recipe.describe(), **parents})
+        if (folder / RECORD).is_file():
+            read_record(folder)
+            return folder
+        trainee = load(self.recipe, parent)
+        self.say(f"{stage}: training")
+        metrics, data = {"sft": self._sft, "kto": self._kto, "grpo": self._grpo}[stage](trainee, folder)
+        write_record(folder, self.recipe, stage, trainee, metrics=metrics, data=data, **parents)
+        del trainee
+        gc.collect()
+        return folder
+
+    def _sft(self, trainee: Trainee, folder: Path) -> tuple[dict[str, float], dict[str, Any]]:
+        path = self._given["demos"]
+        kept = {"train": list(read_demos(path))} if path else {"train": self._demos("train")}
+        kept["validation"] = self._demos("validation")
+        kept = {name: [demo for demo in demos if demo.clarified] for name, demos in kept.items()}
+        kept = {name: self._fitting(name, demos, trainee) for name, demos in kept.items()}
+        rows = {name: sft.rows_of(demos, trainee, self.recipe.max_length) for name, demos in kept.items() if demos}
+        episodes, count = len(kept["train"]), len(rows.get("train", ()))
+        self.say(f"sft: {episodes} demonstrations in {count} rows, {count / max(episodes, 1):.2f} an episode")
+        train = rows.get("train") or sft.rows_of([], trainee, self.recipe.max_length)
+        metrics = sft.train(trainee, self.recipe, train, rows.get("validation", []), folder, self.say)
+        learned_from = path or self.out / "demos-train.jsonl"
+        return metrics, {"demos": file_sha256(learned_from), "episodes": episodes, "rows": count}
+
+    def _fitting(self, name: str, demos: list[Demo], trainee: Trainee) -> list[Demo]:
+        """The demonstrations that are no longer than the recipe allows: none is cut."""
+        longest = self.recipe.max_length
+        fitting = [
+            demo for demo in demos if max(len(r.ids) for r in sft.rows_of([demo], trainee, 10 * longest)) <= longest
+        ]
+        if len(fitting) < len(demos):
+            self.say(
+                f"{name}: {len(demos) - len(fitting)} demonstrations are longer than {longest} tokens and left out"
+            )
+        return fitting
+
+    def _demos(self, split: str) -> list[Demo]:
+        path = self.out / f"demos-{split}.jsonl"
+        if not path.is_file():
+            instances = self.splits[split]
+            if not instances:
+                return []
+            world = world_for(instances, self.passages, self.recipe.rollout, seed=self.recipe.seed)
+            made = asyncio.run(demonstrate(TemplateTeacher(instances), instances, world, self.recipe.rollout))
+            self.say(f"demonstrations on {split}: {json.dumps(yields(made))}")
+            write_jsonl(path, (demo.row("asked") for demo in made))
+        return list(read_demos(path))
+
+    def _kto(self, trainee: Trainee, folder: Path) -> tuple[dict[str, float], dict[str, Any]]:
+        """On the policy's own episodes: good where it asked on category and was right, bad where it did not."""
+        path = self._given["episodes"] or self._own_episodes(trainee, "train")
+        good, bad = self._labelled(trainee, path)
+        self.say(f"kto: {len(good)} rows of good episodes, {len(bad)} of bad ones")
+        chooses = self.recipe.kto.epochs > 1 and self.splits["validation"]
+        validation = self._labelled(trainee, self._own_episodes(trainee, "validation")) if chooses else ([], [])
+        metrics = kto.train(trainee, self.recipe, good, bad, folder, self.say, validation)
+        return metrics, {"episodes": file_sha256(path), "good": len(good), "bad": len(bad)}
+
+    def _labelled(self, trainee: Trainee, path: Path) -> tuple[list[Any], list[Any]]:
+        rows: dict[bool, list[Any]] = {True: [], False: []}
+        for demo in read_demos(path):
+            rows[demo.clarified] += sft.rows_of([demo], trainee, self.recipe.max_length)
+        return rows[True], rows[False]
+
+    def _own_episodes(self, trainee: Trainee, split: str) -> Path:
+        """The file of the policy's own episodes on a split, played if it is not there yet."""
+        path = self.out / ("own-episodes.jsonl" if split == "train" else f"own-episodes-{split}.jsonl")
+        if path.is_file():
+            return path
+        recipe, rollout = self.recipe, self.recipe.rollout
+        engine = TransformersEngine.wrap(
+            trainee.model, trainee.tokenizer, context=recipe.max_length + rollout.max_tokens, parallel=16
+        )
+        sampling = Sampling(max_tokens=rollout.max_tokens, temperature=max(rollout.temperature, 0.7))
+        agent = EngineAgent("sft", engine, sampling, seed=recipe.seed)
+        instances = self.splits[split]
+        world = world_for(instances, self.passages, rollout, seed=recipe.seed)
+
+        async def play() -> list[Demo]:
+            try:
+                return await demonstrate(agent, instances, world, rollout)
+            finally:
+                await engine.close()
+
+        write_jsonl(path, (demo.row("asked") for demo in asyncio.run(play())))
+        return path
+
+    def _grpo(self, trainee: Trainee, folder: Path) -> tuple[dict[str, float], dict[str, Any]]:
+        instances, validation = list(self.splits["train"]), list(self.splits["validation"])
+        Random(self.recipe.seed).shuffle(instances)
+        world = world_for([*instances, *validation], self.passages, self.recipe.rollout, seed=self.recipe.seed)
+        assessor = Assessor(RulesGrader(), RulesJudge())
+        metrics = grpo.train(trainee, self.recipe, instances, world, assessor, folder, self.say, validation)
+        return metrics, {"instances": len(instances)}
+
+
+def _weights(adapter: Path) -> Path:
+    """The file of an adapter's weights.
+
+    Raises:
+        UserError: there is none.
+    """
+    read_record(adapter)
+    path = adapter / "adapter_model.safetensors"
+    if not path.is_file():
+        raise UserError(f"no weights of an adapter in {adapter}; expected adapter_model.safetensors")
+    return path
+
+
+def _check_begun(folder: Path, now: Mapping[str, Any]) -> None:
+    """Note what a stage is begun with; refuse a folder in which it was begun with something else.
+
+    Raises:
+        UserError: names the first difference.
+    """
+    path = folder / _BEGUN
+    flat = _flat(json.loads(json.dumps(now)))
+    try:
+        before = _flat(json.loads(path.read_text("utf-8"))) if path.is_file() else flat
+    except (OSError, ValueError, AttributeError) as error:
+        raise UserError(f"{path}: damaged ({error}); give another --out") from None
+    different = [name for name in sorted(before.keys() | flat.keys()) if before.get(name) != flat.get(name)]
+    if different:
+        name = different[0]
+        raise UserError(
+            f"{folder}: was begun with {name} = {before.get(name)}, which is {flat.get(name)} now; give another --out"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, json.dumps(now))
+
+
+def _flat(table: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in table.items():
+        found |= _flat(value, f"{above}{name}.") if isinstance(value, Mapping) else {f"{above}{name}": value}
+    return found

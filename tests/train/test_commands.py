@@ -1,0 +1,90 @@
+"""The stages as commands: each by itself, resumable, in JSON; what is wrong is one line, and nothing is lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from fiqkit.cli import fiqkit
+from fiqkit.datasets import instance_row, write_jsonl
+from fiqkit.errors import UserError
+from fiqkit.models.checks.adapters import RECORD
+from fiqkit.records import Instance
+from fiqkit.train.recipe import Recipe
+
+Train = Callable[..., Any]
+
+
+@pytest.fixture
+def train(items: list[Instance], tiny_recipe: Callable[..., Recipe], tmp_path: Path) -> Train:
+    """Runs a command of `fiqkit train` on a few items with the tiny recipe; its JSON."""
+    write_jsonl(tmp_path / "items.jsonl", map(instance_row, items))
+    ids = [item.instance_id for item in items]
+    parts = {"train": ids[:2], "validation": ids[2:3], "test": ids[3:5]}
+    (tmp_path / "splits.json").write_text(json.dumps(parts))
+    made = tiny_recipe()
+    changes = [f'model="{made.model}"', "max_length=12000", "sft.epochs=1", "sft.batch=2", "kto.batch=2"]
+    changes += ["kto.accumulate=1", "grpo.steps=1", "grpo.batch=4", "grpo.group=2", "grpo.max_tokens=8"]
+    changes += ["rollout.max_tokens=8", "rollout.turns=3", "rollout.result_tokens=100"]
+
+    def run(command: str, *arguments: str, settings: tuple[str, ...] = ()) -> Any:
+        given = [f"--instances={tmp_path / 'items.jsonl'}", f"--splits={tmp_path / 'splits.json'}", "--json"]
+        given += [part for change in (*changes, *settings) for part in ("--set", change)]
+        ran = CliRunner().invoke(
+            fiqkit, ["train", command, *given, *arguments], standalone_mode=False, catch_exceptions=False
+        )
+        return json.loads(ran.stdout)
+
+    return run
+
+
+def test_sft_and_kto_one_by_one(train: Train, tmp_path: Path) -> None:
+    at = {name: str(tmp_path / name) for name in ("sft", "kto")}
+    made = train("sft", f"--out={at['sft']}")
+    assert (made["stage"], made["data"]["rows"]) == ("sft", made["data"]["episodes"])
+    written = (tmp_path / "sft" / RECORD).stat().st_mtime_ns
+    assert train("sft", f"--out={at['sft']}") == made
+    assert (tmp_path / "sft" / RECORD).stat().st_mtime_ns == written  # nothing is trained twice
+    with pytest.raises(UserError, match=r"was begun with recipe\.sft\.learning_rate = 0\.0005, which is 0\.1 now"):
+        train("sft", f"--out={at['sft']}", settings=("sft.learning_rate=0.1",))
+    rows = [json.loads(line) for line in (tmp_path / "sft" / "demos-train.jsonl").read_text().splitlines()]
+    write_jsonl(tmp_path / "mixed.jsonl", [{**row, "right": place > 0} for place, row in enumerate(rows)])
+    made = train("kto", f"--adapter={at['sft']}", f"--episodes={tmp_path / 'mixed.jsonl'}", f"--out={at['kto']}")
+    assert (made["data"]["good"], made["data"]["bad"]) == (len(rows) - 1, 1)
+
+
+@pytest.mark.slow
+def test_grpo_chooses_on_validation_and_the_test_split_is_read_once(train: Train, tmp_path: Path) -> None:
+    at = {name: str(tmp_path / name) for name in ("grpo", "evaluation", "elsewhere")}
+    assert train("grpo", f"--out={at['grpo']}")["data"]["instances"] == 2
+    log = [json.loads(line) for line in (tmp_path / "grpo" / "log.jsonl").read_text().splitlines()]
+    assert any("eval_reward" in entry for entry in log)
+    table = train("evaluate", at["grpo"], "--without-base", f"--out={at['evaluation']}")
+    assert [(row["stage"], row["n"]) for row in table["stages"]] == [("grpo", 2)]
+    assert {"constant", "compound", "ceiling"} <= set(table["baselines"])
+    assert train("evaluate", at["grpo"], "--without-base", f"--out={at['evaluation']}") == table  # nothing anew
+    with pytest.raises(
+        UserError, match=r"grpo: these 2 items were read for it on \d{4}-.* --again reads them once more"
+    ):
+        train("evaluate", at["grpo"], f"--out={at['elsewhere']}")
+
+
+def test_what_is_wrong_is_one_line(train: Train, items: list[Instance], tmp_path: Path) -> None:
+    (tmp_path / "none.jsonl").write_text("")
+    with pytest.raises(UserError, match="there is no demonstration to learn from"):
+        train("sft", f"--demos={tmp_path / 'none.jsonl'}", f"--out={tmp_path / 'a'}")
+    with pytest.raises(UserError, match="no adapter at"):
+        train("kto", f"--adapter={tmp_path / 'nosuch'}", f"--out={tmp_path / 'b'}")
+    with pytest.raises(UserError, match="needs a GPU, and there is none here"):
+        train("grpo", f"--out={tmp_path / 'c'}", settings=("gpu=true",))
+    same = next(i for i in items[1:] if i.cluster != items[0].cluster)
+    table = {"train": [items[0].instance_id], "validation": [], "test": [same.instance_id, items[0].instance_id]}
+    (tmp_path / "splits.json").write_text(json.dumps(table))
+    with pytest.raises(UserError, match="stands in train and in test; companies must stay whole"):
+        train("sft", f"--out={tmp_path / 'd'}")
+    assert not [path for name in "bcd" if (path := tmp_path / name).exists()]  # nothing is left behind
