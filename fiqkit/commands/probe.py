@@ -72,14 +72,16 @@ def progress_bar(what: str, done: int, of: int) -> None:
 @click.option("--permutations", type=click.IntRange(min=19), help="Default: enough for Holm over the layers.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of folds, shuffles and bootstrap.")
 @click.option("--steer", is_flag=True, help="Add the direction while the agent takes its first action.")
+@click.option("--erase", is_flag=True, help="Erase the direction while the agent takes its first action.")
 @click.option("--alphas", default="-4,-2,0,2,4", show_default=True, help="Steering strengths, in gaps from Q + C to Q.")
-@click.option("--steer-layers", help="Points to steer at, like 20 or 18-20; default: picked on the other folds.")
-@click.option("--steer-items", type=click.IntRange(min=2), default=12, show_default=True, help="Items to steer on.")
+@click.option("--steer-layers", help="Points to steer or erase at, like 20 or 18-20; default: picked on other folds.")
+@click.option("--steer-items", type=click.IntRange(min=2), default=12, show_default=True, help="Items, of both.")
 @click.option("--steer-randoms", type=click.IntRange(min=1), default=2, show_default=True, help="Random directions.")
 @click.option("--json", "as_json", is_flag=True, help="The whole result on stdout.")
-def command(instances: Path | None, limit: int | None, as_json: bool, steer: bool, **options: Any) -> None:
+def command(instances: Path | None, limit: int | None, as_json: bool, steer: bool, erase: bool, **options: Any) -> None:
     """Find where ambiguity lives in a model's hidden states, and which findings survive their controls."""
     from fiqkit.datasets import read_instances
+    from fiqkit.probe.erasure import erase as erased
     from fiqkit.probe.output import summary, write
     from fiqkit.probe.steering import Plan
     from fiqkit.probe.steering import steer as steered
@@ -96,7 +98,9 @@ def command(instances: Path | None, limit: int | None, as_json: bool, steer: boo
     chosen = read_instances(instances or INSTANCES)[:limit]
     study = probe(chosen, settings, lambda line: click.echo(line, err=True), progress_bar)
     if steer:
-        study.result["steering"] = steered(study, plan, resolve_dtype(settings.dtype), progress_bar)
+        study.add("steering", steered(study, plan, resolve_dtype(settings.dtype), progress_bar))
+    if erase:
+        study.add("erasure", erased(study, plan, resolve_dtype(settings.dtype), progress_bar))
     written = write(study.result, settings.out)
     click.echo(json.dumps(study.result, ensure_ascii=False) if as_json else summary(study.result))
     click.echo(f"written: {', '.join(path.name for path in written)} in {settings.out}", err=True)

@@ -157,3 +157,24 @@ def steering(result: Result) -> Figure:
             axes.set_title(title)
         pair[0].legend(loc="best")
     return figure
+
+
+def erasure(result: Result) -> Figure:
+    """Share of first actions that are questions, and of twins answered right, with nothing, the direction and random
+    directions erased."""
+    rows = {row["kind"]: row for row in result["erasure"]["rows"]}
+    kinds = {"nothing": "nothing\nerased", "direction": "ambiguity\ndirection", "random": "random,\nequal rank"}
+    measures = {"interaction_rate": "question: first action asks, %", "twin_accuracy": "resolved twin: right, %"}
+    with styled():
+        figure, pair = canvas(7.2, 2.9, ncols=2)
+        for axes, (measure, title) in zip(pair, measures.items(), strict=True):
+            for at, (kind, colour) in enumerate(zip(kinds, (PALETTE[1], PALETTE[0], "#8a93a3"), strict=True)):
+                row = rows[kind]
+                axes.bar(at, row[measure], 0.6, color=colour)
+                spread = whiskers(row[measure], row[f"{measure}_ci"])
+                axes.errorbar(at, row[measure], yerr=spread, color=INK, capsize=3, lw=1.1)
+            axes.set_xticks(range(len(kinds)), list(kinds.values()))
+            axes.tick_params(axis="x", length=0)
+            percent_axis(axes, "y", 1.03)
+            axes.set_title(title)
+    return figure

@@ -8,6 +8,7 @@ from typing import Any
 
 LEVEL = 0.05
 LATE = 0.9  # depth
+LOSS = 0.1  # of accuracy on the twin that must be ruled out
 
 SURVIVES, WEAKENED, FAILS, UNTESTED = "survives", "weakened", "does not survive", "not tested"
 
@@ -23,7 +24,7 @@ class Claim:
 
 def claims(result: Mapping[str, Any]) -> list[Claim]:
     """Every claim in order. What depends on a finding that is not there is not tested."""
-    return [*_about_direction(result), *_about_category(result), _about_depth(result)]
+    return [*_about_direction(result), *_about_category(result), _about_depth(result), *_about_use(result)]
 
 
 def _about_direction(result: Mapping[str, Any]) -> Iterator[Claim]:
@@ -90,6 +91,38 @@ def _about_category(result: Mapping[str, Any]) -> Iterator[Claim]:
         SURVIVES if len(rare) == len(category["one_vs_rest"]) else WEAKENED if rare else FAILS,
         "AUROC " + ", ".join(f"{n} {f['auroc']:.2f} ({_p(f['p_holm'])})" for n, f in category["one_vs_rest"].items()),
     )
+
+
+def _about_use(result: Mapping[str, Any]) -> Iterator[Claim]:
+    """Of a probe that erased the direction."""
+    if "erasure" not in result:
+        return
+    still = result["erasure"]["rows"][0]
+    for name, rate, claim in (
+        ("asked", "interaction_rate", "It is used: without it the model asks less, without a random one it does not."),
+        (
+            "twin_right",
+            "twin_accuracy",
+            "It is not used to answer: without it the resolved question is still answered.",
+        ),
+    ):
+        found = result["erasure"]["against_random"][name]
+        if not still[rate]:
+            yield Claim(claim, UNTESTED, f"with nothing erased the rate is 0 on {result['erasure']['items']} items")
+            continue
+        less = found["difference"] < 0 and found["p"] <= LEVEL
+        kept = found["ci"][0] > -LOSS
+        verdict = (
+            (SURVIVES if less else FAILS) if name == "asked" else FAILS if less else SURVIVES if kept else WEAKENED
+        )
+        low, high = found["ci"]
+        yield Claim(
+            claim,
+            verdict,
+            f"{still[rate]:.0%} with nothing erased; the direction erased minus a random one: "
+            f"{found['difference']:+.0%} (95% {low:+.0%} to {high:+.0%}), {_p(found['p'])}, "
+            f"{result['erasure']['items']} items of {result['erasure']['companies']} companies",
+        )
 
 
 def _p(value: float) -> str:

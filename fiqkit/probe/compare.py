@@ -35,7 +35,9 @@ def compare(first: Result, second: Result) -> dict[str, Any]:
         ],
         "claims": [
             {"claim": a["claim"], "first": a["verdict"], "second": b["verdict"]}
-            for a, b in zip(first["claims"], second["claims"], strict=True)
+            for a in first["claims"]
+            for b in second["claims"]
+            if a["claim"] == b["claim"]
         ],
     }
 

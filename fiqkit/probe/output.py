@@ -29,6 +29,8 @@ def write(result: Result, folder: Path) -> list[Path]:
     }
     if "steering" in result:
         figures["steering"] = draw.steering(result)
+    if "erasure" in result:
+        figures["erasure"] = draw.erasure(result)
     written = [folder / RESULT]
     written[0].write_text(json.dumps(result, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     written += [write_csv(folder / f"{name}.csv", rows) for name, rows in tables(result).items()]
@@ -68,6 +70,8 @@ def tables(result: Result) -> dict[str, list[dict[str, Any]]]:
     }
     if "steering" in result:
         found["steering"] = [_with_bounds(row) for row in result["steering"]["rows"]]
+    if "erasure" in result:
+        found["erasure"] = [_with_bounds(row) for row in result["erasure"]["rows"]]
     return found
 
 
@@ -152,6 +156,7 @@ _TITLES = {
     "categories": "The category, layer by layer",
     "controls": "What the controls leave",
     "steering": "Steering the first action",
+    "erasure": "Without the direction",
 }
 
 _STYLE = """

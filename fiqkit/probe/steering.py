@@ -8,8 +8,8 @@ the other way. Random directions get vectors of the same length.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +21,11 @@ from fiqkit.agent.modes import mode as mode_of
 from fiqkit.agent.policy import EngineAgent
 from fiqkit.agent.world import World
 from fiqkit.errors import UserError
+from fiqkit.metrics.intervals import Nesting, bounded_interval
 from fiqkit.models.engine import Completion, Engine, Request, Sampling
-from fiqkit.probe.capture import decoder_of
 from fiqkit.probe.checkpoint import load_model, load_tokenizer
-from fiqkit.probe.folds import Floats, company_weights
+from fiqkit.probe.edits import Edit, edited
+from fiqkit.probe.folds import Floats
 from fiqkit.probe.ridge import auroc
 from fiqkit.probe.study import Study
 from fiqkit.records import Instance, Turn
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 FOLD = 0  # the fold whose items are steered
 OPENING, CLOSING = '{"action": "', "}"
 MAX_TOKENS = 128  # an action in full; what is longer is cut and counts as no action
-BOOTSTRAPS = 1000
 PARALLEL = 8
 
 Vectors = Mapping[int, NDArray[np.float32]]  # point → what is added to the residual stream there
@@ -47,13 +47,27 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to steer with: strengths, points (None: the one that the other folds picked), items at most, random
-    directions."""
+    """What to steer or erase with: strengths (of steering), points (None: the one that the other folds picked), items
+    at most, random directions."""
 
     alphas: tuple[float, ...] = (-4, -2, 0, 2, 4)
     points: tuple[int, ...] | None = None
     items: int = 12
     randoms: int = 2
+
+    def points_of(self, study: Study, fold: int = FOLD) -> tuple[int, ...]:
+        """The points to work at: those asked for, else the layer that the other folds picked, where the fold's own
+        items had no say.
+
+        Raises:
+            UserError: a point out of range.
+        """
+        points = self.points or (study.result["direction"]["nested_layers"][fold],)
+        for point in points:
+            if not 0 <= point < study.states.points:
+                last = study.states.points - 1
+                raise UserError(f"--steer-layers {point} is out of range; this model has 0 to {last}")
+        return tuple(points)
 
 
 def steer(study: Study, plan: Plan, dtype: str, progress: Progress) -> dict[str, Any]:
@@ -64,11 +78,7 @@ def steer(study: Study, plan: Plan, dtype: str, progress: Progress) -> dict[str,
     """
     from fiqkit.models.local.transformers import TransformersEngine
 
-    # The layer that the other folds picked: the steered items had no say in it.
-    points = plan.points or (study.result["direction"]["nested_layers"][FOLD],)
-    for point in points:
-        if not 0 <= point < study.states.points:
-            raise UserError(f"--steer-layers {point} is out of range; this model has 0 to {study.states.points - 1}")
+    points = plan.points_of(study)
     chosen = np.flatnonzero(study.items.folds == FOLD)[: plan.items]
     instances = [study.items.instances[i] for i in chosen]
     model, tokenizer = load_model(study.checkpoint, dtype), load_tokenizer(study.checkpoint)
@@ -105,39 +115,14 @@ def random_like(vectors: Vectors, seed: int) -> dict[int, NDArray[np.float32]]:
     return found
 
 
-@contextmanager
-def pushed(model: Any, vectors: Vectors, alpha: float) -> Iterator[None]:
+def pushed(model: Any, vectors: Vectors, alpha: float) -> AbstractContextManager[None]:
     """Add α times each vector to the residual stream at its point, at every position, for as long as the block runs."""
     import torch
 
-    layers = decoder_of(model).layers
+    def push(vector: NDArray[np.float32]) -> Edit:
+        return lambda states: states + torch.from_numpy(alpha * vector).to(states.device, states.dtype)
 
-    def add(states: Any, vector: NDArray[np.float32]) -> Any:
-        return states + torch.from_numpy(alpha * vector).to(states.device, states.dtype)
-
-    def before(vector: NDArray[np.float32]) -> Callable[..., Any]:
-        return lambda _module, args, kwargs: (
-            ((add(args[0], vector), *args[1:]), kwargs)
-            if args
-            else (args, {**kwargs, "hidden_states": add(kwargs["hidden_states"], vector)})
-        )
-
-    def after(vector: NDArray[np.float32]) -> Callable[..., Any]:
-        return lambda _module, _args, output: (
-            (add(output[0], vector), *output[1:]) if isinstance(output, tuple) else add(output, vector)
-        )
-
-    handles = [
-        layers[point - 1].register_forward_hook(after(vector))
-        if point
-        else layers[0].register_forward_pre_hook(before(vector), with_kwargs=True)
-        for point, vector in vectors.items()
-    ]
-    try:
-        yield
-    finally:
-        for handle in handles:
-            handle.remove()
+    return edited(model, {point: push(vector) for point, vector in vectors.items()})
 
 
 # --- first actions --------------------------------------------------------------------------------------------------
@@ -164,10 +149,16 @@ class BegunReply:
         return replace(completion, text=f"{OPENING}{completion.text}{closing}")
 
 
-async def first_turns(instances: Sequence[Instance], mode: str, engine: Engine) -> list[Turn]:
-    """The first turn of an agent on each instance, as the environment records it. A search would find nothing."""
+async def first_turns(
+    instances: Sequence[Instance], mode: str, engine: Engine, orbits: Mapping[str, tuple[str, ...]] | None = None
+) -> list[Turn]:
+    """The first turn of an agent on each instance, as the environment records it. A search would find nothing.
+
+    Args:
+        orbits: the spans of all readings, for modes that show them (see `spans_by_orbit`).
+    """
     agent = EngineAgent(engine.name, engine, Sampling(max_tokens=MAX_TOKENS))
-    world = World(RulesSimulator(), search=_nothing_found)
+    world = World(RulesSimulator(), search=_nothing_found, orbits=orbits or {})
 
     async def one(instance: Instance) -> Turn:
         environment = Environment(instance, mode_of(mode), world)
@@ -197,20 +188,20 @@ async def _rows(
         "random": [random_like(direction, study.items.seed + k) for k in range(plan.randoms)],
     }
     steps = [(kind, alpha) for kind in kinds for alpha in sorted(plan.alphas)]
-    still = await _measured(instances, await first_turns(instances, "interact", engine))
+    still = await measured(instances, await first_turns(instances, "interact", engine))
     rows = []
     for done, (kind, alpha) in enumerate(steps, 1):
         runs = [still] if alpha == 0 else []
         for vectors in kinds[kind] if alpha else ():
             with pushed(model, vectors, alpha):
-                runs.append(await _measured(instances, await first_turns(instances, "interact", engine)))
+                runs.append(await measured(instances, await first_turns(instances, "interact", engine)))
         if runs:
             rows.append({"kind": kind, "alpha": alpha, **_rates(instances, runs, study.items.seed)})
         progress("steering", done, len(steps))
     return rows
 
 
-async def _measured(instances: Sequence[Instance], turns: Sequence[Turn]) -> Floats:
+async def measured(instances: Sequence[Instance], turns: Sequence[Turn]) -> Floats:
     """For each item whether its first action was valid, was a question, and was one on a true category, (items, 3)."""
     assess = Assessor(judge=RulesJudge())
     found = np.zeros((len(turns), 3))
@@ -224,23 +215,16 @@ async def _measured(instances: Sequence[Instance], turns: Sequence[Turn]) -> Flo
 
 
 def _rates(instances: Sequence[Instance], runs: Sequence[Floats], seed: int) -> dict[str, Any]:
-    """Rates over the items, runs averaged, with 95% bootstrap intervals over companies."""
+    """Rates over the items, runs averaged, with 95% intervals, companies whole."""
     valid, asked, touched = np.mean(runs, axis=0).T
-    weights = company_weights([i.cluster for i in instances], BOOTSTRAPS, seed)
-    total, asking = weights.sum(axis=1), weights @ asked
-    some = asking > 0
-    low, high = np.percentile(weights @ asked / total, [2.5, 97.5])
-    row = {
+    companies = Nesting.of([i.cluster for i in instances])
+    return {
         "valid_rate": float(valid.mean()),
         "interaction_rate": float(asked.mean()),
-        "interaction_rate_ci": [float(low), float(high)],
-        "ac1_touch": None,
-        "ac1_touch_ci": None,
+        "interaction_rate_ci": bounded_interval(asked, np.ones(len(asked)), 0.0, 1.0, nesting=companies, seed=seed),
+        "ac1_touch": float(touched.sum() / asked.sum()) if asked.any() else None,
+        "ac1_touch_ci": bounded_interval(touched, asked, 0.0, 1.0, nesting=companies, seed=seed),
     }
-    if asked.any():
-        low, high = np.percentile((weights @ touched)[some] / asking[some], [2.5, 97.5])
-        row |= {"ac1_touch": float(touched.sum() / asked.sum()), "ac1_touch_ci": [float(low), float(high)]}
-    return row
 
 
 # --- ask gate -------------------------------------------------------------------------------------------------------

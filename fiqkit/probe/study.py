@@ -78,6 +78,11 @@ class Study:
     findings: Findings
     checkpoint: Checkpoint
 
+    def add(self, name: str, part: dict[str, Any]) -> None:
+        """Take a further experiment into the result; the claims follow."""
+        self.result[name] = part
+        self.result["claims"] = [asdict(claim) for claim in claims(self.result)]
+
 
 def probe(instances: Sequence[Instance], settings: Settings, say: Say, progress: Progress) -> Study:
     """Run a probe; states already in `settings.out` are read back and the model is not loaded.

@@ -71,7 +71,7 @@ def test_rates_count_valid_questions_and_true_categories(instances: list[Instanc
     engine = Scripted({four[0].question: ask, four[1].question: ask, four[2].question: answer})
     turns = asyncio.run(room.first_turns(four, "interact", engine))  # type: ignore[arg-type]
     assert [turn.action for turn in turns] == ["interact", "interact", "answer", "invalid"]
-    measured = asyncio.run(room._measured(four, turns))
+    measured = asyncio.run(room.measured(four, turns))
     assert measured.tolist() == [[1, 1, 1], [1, 1, 0], [1, 0, 0], [0, 0, 0]]
     row = room._rates(four, [measured, measured * [1, 0, 0]], seed=0)
     assert row["interaction_rate"] == 0.25 and row["valid_rate"] == 0.75 and row["ac1_touch"] == 0.5
@@ -107,7 +107,8 @@ def test_the_table_has_one_set_of_columns_whether_or_not_anybody_asked(instances
     result = {"direction": {"profile": []}, "category": {"profile": []}, "controls": {}, "claims": []}
     silent, asked = tables({**result, "steering": {"rows": rows}})["steering"]
     assert list(silent) == list(asked)
-    assert (silent["ac1_touch_ci_low"], silent["interaction_rate_ci_high"]) == (None, 0.0)
+    assert (silent["ac1_touch_ci_low"], silent["interaction_rate_ci_low"]) == (None, 0.0)
+    assert 0.5 < silent["interaction_rate_ci_high"] < 1  # none of four is no certainty
     assert asked["ac1_touch_ci_low"] <= asked["ac1_touch"] == 0.5 <= asked["ac1_touch_ci_high"]
 
 
