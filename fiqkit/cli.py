@@ -75,7 +75,7 @@ def main(args: list[str] | None = None) -> Any:
     130 interrupted."""
     offline.enforce()
     try:
-        fiqkit.main(args=args, standalone_mode=False)
+        fiqkit.main(args=args, prog_name="fiqkit", standalone_mode=False)
     except UserError as error:
         _fail(f"fiqkit: {error}")
     except NoArgsIsHelpError as error:
@@ -97,7 +97,7 @@ def main(args: list[str] | None = None) -> Any:
 
 # What a path that was given, or the disk under it, can be at fault for.
 _OF_A_PATH = (
-    *(errno.ENOENT, errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTDIR, errno.EROFS, errno.ELOOP),
+    *(errno.ENOENT, errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.EROFS, errno.ELOOP),
     *(errno.ENAMETOOLONG, errno.ENOSPC, errno.EDQUOT, errno.EFBIG),
 )
 

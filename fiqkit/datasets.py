@@ -18,6 +18,7 @@ from typing import Any
 from fiqkit.errors import UserError
 from fiqkit.records import Instance, Interpretation, Passage
 from fiqkit.taxonomy import CATEGORIES, FIELDS, LANGUAGES
+from fiqkit.whole_file import written_whole
 
 
 def read_jsonl(path: Path, faults: list[UserError] | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -61,14 +62,15 @@ def _no_constant(name: str) -> float:
 
 
 def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
-    """Write rows as JSONL through a temporary file, so that a failure leaves the old file whole. Returns the count."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(path.name + ".part")
+    """Write rows as JSONL, whole or not at all, so that a failure leaves the old file. Returns the count.
+
+    Raises:
+        UserError: the file cannot be written.
+    """
     count = 0
-    with scratch.open("w", encoding="utf-8") as out:
+    with written_whole(path) as scratch, scratch.open("w", encoding="utf-8") as out:
         for count, row in enumerate(rows, 1):  # noqa: B007
             out.write(json.dumps(row, ensure_ascii=False) + "\n")
-    scratch.replace(path)
     return count
 
 
@@ -217,6 +219,8 @@ def read_passages(path: Path) -> list[Passage]:
                 f"{path}:{number}: passage_id {passage.passage_id!r:.80} already stands in line {first} with another "
                 f"{what}; give each passage an id of its own"
             )
+    if not found:
+        raise UserError(f"{path}: holds no passages; one JSON object a line is expected")
     return [passage for _, passage in found.values()]
 
 

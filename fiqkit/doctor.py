@@ -76,8 +76,9 @@ def examine(cards: Path | None = None) -> list[Finding]:
     Raises:
         UserError: a file of cards that cannot be read.
     """
+    weights = list(_weights(cards))  # first, since nothing need be looked at where its cards cannot be read
     looks = (_python, _compiler, _processor, _native_code, _packages, _gpu, _engines, _benchmark, _disk, _memory)
-    return [*(finding for look in looks for finding in look()), *_weights(cards), *_offline()]
+    return [*(finding for look in looks for finding in look()), *weights, *_offline()]
 
 
 def overall(findings: list[Finding]) -> str:

@@ -77,6 +77,8 @@ def open_to_write(path: Path, kind: Kind, *, create: bool = False) -> Database:
     if not (create and _is_new(path, kind)):
         open_to_read(path, kind)[0].close()  # nothing is done to a file before it is known to be of this kind
     with _as_user_error(path, kind), ExitStack() as undo:
+        if not path.exists():
+            undo.callback(_remove, path)  # a file that could not be made is none
         db = Database(sqlite3.connect(path, check_same_thread=False, isolation_level=None))
         undo.callback(close, db)
         db.conn.execute(f"PRAGMA busy_timeout={_PATIENCE}")
@@ -84,6 +86,11 @@ def open_to_write(path: Path, kind: Kind, *, create: bool = False) -> Database:
         _migrate(db, path, kind)
         undo.pop_all()
         return db
+
+
+def _remove(path: Path) -> None:
+    for end in ("", "-wal", "-shm", "-journal"):
+        path.with_name(path.name + end).unlink(missing_ok=True)
 
 
 def close(db: Database) -> None:

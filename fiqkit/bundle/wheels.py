@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib.metadata import PackageNotFoundError, distribution, metadata
 from pathlib import Path
 
 from fiqkit import __version__
@@ -70,9 +70,16 @@ def fetch(folder: Path, extras: Sequence[str], target: Target, constraints: Path
 
 
 def needed(extras: Sequence[str]) -> list[str]:
-    """Names of the packages that fiqkit asks for by itself and with these extras."""
+    """Names of the packages that fiqkit asks for by itself and with these extras.
+
+    Raises:
+        UserError: an extra that there is not.
+    """
     from packaging.requirements import Requirement
 
+    known = metadata("fiqkit").get_all("Provides-Extra") or []
+    if unknown := [extra for extra in extras if extra not in known]:
+        raise UserError(f"--extras: fiqkit has no extra {unknown[0]!r}; it has {', '.join(known)}")
     names = []
     for text in distribution("fiqkit").requires or []:
         requirement = Requirement(text)

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from math import isfinite
+from pathlib import Path
 from typing import Any
 
 import click
+
+from fiqkit.errors import UserError
+from fiqkit.whole_file import check_file, check_folder, refuse_overwriting
 
 _LARGEST = 2**63  # what a column of SQLite can hold
 
@@ -26,12 +30,14 @@ class Command(click.Command):
 
         Raises:
             click.UsageError: names the option.
+        UserError: a file that is read would be written over.
         """
         if not ctx.resilient_parsing:
             _refuse_written(self, ctx, list(args))
         rest = super().parse_args(ctx, args)
         if not ctx.resilient_parsing:
             _refuse_numbers(self, ctx)
+            _refuse_overwriting(self, ctx)
         return rest
 
 
@@ -40,6 +46,38 @@ class Group(Command, click.Group):
 
     command_class = Command
     group_class = type
+
+
+class NewFile(click.Path):
+    """A file that a command writes: a place where it cannot is refused before the work."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path.
+
+        Raises:
+            click.BadParameter: no file can be written there.
+        """
+        path: Any = super().convert(value, param, ctx)
+        try:
+            self.check(path)
+        except UserError as error:
+            self.fail(str(error), param, ctx)
+        return path
+
+    def check(self, path: Path) -> None:
+        """Raises a `UserError` where nothing of the kind can be written."""
+        check_file(path)
+
+
+class NewFolder(NewFile):
+    """A folder that a command fills, made where there is none."""
+
+    def check(self, path: Path) -> None:
+        """Raises a `UserError` where nothing of the kind can be written."""
+        check_folder(path)
 
 
 def _refuse_written(command: click.Command, ctx: click.Context, args: list[str]) -> None:
@@ -68,6 +106,16 @@ def _refuse_numbers(command: click.Command, ctx: click.Context) -> None:
                 raise click.BadParameter(f"{value} is no number", ctx, param)
             if isinstance(value, int) and abs(value) >= _LARGEST:
                 raise click.BadParameter(f"{value:.2e} is too large", ctx, param)
+
+
+def _refuse_overwriting(command: click.Command, ctx: click.Context) -> None:
+    paths = [(param, path) for param in command.get_params(ctx) for path in _flat(ctx.params.get(param.name or ""))]
+    written = [path for param, path in paths if type(param.type) is NewFile and path is not None]
+    read = [path for param, path in paths if isinstance(path, Path) and not isinstance(param.type, NewFile)]
+    twice = [path for path, times in Counter(path.resolve() for path in written).items() if times > 1]
+    if twice:
+        raise click.UsageError(f"{twice[0]} would be written twice; name two files", ctx)
+    refuse_overwriting(written, read)
 
 
 def _texts(value: Any) -> Iterable[str]:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from fiqkit.commands.arguments import Command
+from fiqkit.commands.arguments import Command, NewFolder
 from fiqkit.commands.options import FILE, json_option, names, print_json
 
 
 @click.command(cls=Command)
-@click.argument("out", type=FILE)
+@click.argument("out", type=NewFolder())
 @click.option("--models", callback=names, help="Model cards whose weights travel, by comma; they must be here.")
 @click.option("--extras", callback=names, help="Parts of the kit by comma; local,embed without it.")
 @click.option("--gpu", is_flag=True, help="Add the parts that want a GPU: probe and train.")
@@ -49,12 +49,13 @@ def command(
 
     from fiqkit.bundle.folder import Contents, verify, write
     from fiqkit.bundle.wheels import Target
-    from fiqkit.models.cards.cards import find_card
+    from fiqkit.models.cards.cards import all_cards, find_card
 
     if only_verify:
         count = verify(out)
         print_json({"files": count, "whole": True}) if as_json else click.echo(f"{out}: {count} files, all whole")
         return
+    all_cards(cards)
     if python is not None and not re.fullmatch(r"3\.1[1-3]", python):
         raise click.BadParameter(f"{python!r}; fiqkit runs on 3.11, 3.12 and 3.13", param_hint="--python")
     target = Target(arch=arch, glibc=glibc) if python is None else Target(python, arch, glibc)

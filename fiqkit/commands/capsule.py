@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from fiqkit.commands.arguments import Command
+from fiqkit.commands.arguments import Command, NewFile
 from fiqkit.commands.options import FILE, json_option, print_json, store_option
 
 
 @click.command(cls=Command)
 @click.argument("run")
-@click.option("--out", type=FILE, required=True, help="File to write; it must not be there.")
+@click.option("--out", type=NewFile(), required=True, help="File to write; it must not be there.")
 @click.option("--passages", type=FILE, help="JSONL of the passages; the bundled ones without it.")
 @click.option("--without-passages", is_flag=True, help="Leave the passages out.")
 @store_option

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from fiqkit.commands.arguments import Command
+from fiqkit.commands.arguments import Command, NewFolder
 from fiqkit.commands.options import FILE, json_option, print_json
 from fiqkit.errors import UserError
 
@@ -14,7 +14,7 @@ from fiqkit.errors import UserError
 @click.command(cls=Command)
 @click.argument("files", nargs=-1, type=FILE)
 @click.option(
-    "--template", type=FILE, help="Write an example of each file, with a word on each field, into this folder."
+    "--template", type=NewFolder(), help="Write an example of each file, with a word on each field, into this folder."
 )
 @click.option("--no-rules", is_flag=True, help="Do not name the construction rules that instances break.")
 @json_option

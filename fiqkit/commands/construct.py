@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fiqkit.commands.arguments import SEED, Command
+from fiqkit.commands.arguments import SEED, Command, NewFolder
 from fiqkit.commands.options import json_option, print_json
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 @click.command(cls=Command)
 @click.option("--facts", type=FILE, required=True, help="Fact store (fiqkit ingest) of your filings.")
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder of the set.")
+@click.option("--out", type=NewFolder(), required=True, help="Folder of the set.")
 @click.option("--target", type=click.IntRange(1), default=600, show_default=True, help="Instances wanted.")
 @click.option("--constructor", default="facts", show_default=True, help="facts (by rule), or a model card.")
 @click.option("--verifier", default="rules", show_default=True, help="rules, one or two model cards, or none.")

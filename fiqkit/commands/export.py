@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from fiqkit.commands.arguments import Command
-from fiqkit.commands.options import FILE, json_option, print_json, store_option
+from fiqkit.commands.arguments import Command, NewFile
+from fiqkit.commands.options import json_option, print_json, store_option
 
 
 @click.command(cls=Command)
 @click.argument("runs", nargs=-1)
-@click.option("--out", type=FILE, required=True, help="The file; .csv, .jsonl or .parquet says how it is written.")
+@click.option("--out", type=NewFile(), required=True, help="The file; .csv, .jsonl or .parquet says how it is written.")
 @click.option(
     "--table",
     type=click.Choice(("results", "questions", "transcripts")),

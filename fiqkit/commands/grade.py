@@ -25,7 +25,9 @@ from fiqkit.commands.options import (
 @click.option("--grader", default="rules", show_default=True, help="rules, cascade:CARD or a model card.")
 @click.option("--file", "ruled", type=FILE, help="Grade this JSONL of ruled answers instead of recorded runs.")
 @click.option("--against", help="The grader to agree with; by default the recorded one, or the first other one.")
-@click.option("--show", type=int, default=10, show_default=True, help="Print at most so many disagreements.")
+@click.option(
+    "--show", type=click.IntRange(0), default=10, show_default=True, help="Print at most so many disagreements."
+)
 @click.option("--cards", type=FILE, help="TOML file of your own model cards.")
 @click.option("--allow-self-grading", is_flag=True, help="Let a model grade its own answers.")
 @click.option("--again", is_flag=True, help="Give the verdicts anew that this model gave before.")

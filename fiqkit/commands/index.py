@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from fiqkit.commands.arguments import SEED, Group
+from fiqkit.commands.arguments import SEED, Group, NewFolder
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -22,7 +22,7 @@ def command() -> None:
 
 @command.command()
 @click.option("--passages", type=_FILE, required=True, help="Passages, one JSON object a line.")
-@click.option("--out", type=_FOLDER, required=True, help="Folder of the index; an index in it is replaced.")
+@click.option("--out", type=NewFolder(), required=True, help="Folder of the index; an index in it is replaced.")
 @click.option(
     "--instances",
     type=_FILE,
@@ -35,8 +35,11 @@ def build(passages: Path, out: Path, instances: Path | None, embedder: str, seed
     """Index passages for search: FAISS over MiniLM vectors, and BM25."""
     from fiqkit.datasets import read_instances, read_passages
     from fiqkit.index.builder import build as build_index
+    from fiqkit.index.manifest import FILES
     from fiqkit.index.missing import missing_passages
+    from fiqkit.whole_file import refuse_overwriting
 
+    refuse_overwriting((out / name for name in FILES), (passages, *([instances] if instances else [])))
     found = read_passages(passages)
     built = missing_passages(read_instances(instances), found, seed) if instances else []
     done = build_index(found, out, built=built, embedder_name=embedder, progress=_progress)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fiqkit.commands.arguments import Command
+from fiqkit.commands.arguments import Command, NewFile
 from fiqkit.commands.options import json_option, print_json
 from fiqkit.errors import UserError
 
@@ -26,8 +26,8 @@ _REASONS = 20  # reasons that the summary for people lists; --json has them all
 @click.option("--jobs", type=click.IntRange(1), default=lambda: os.cpu_count() or 1, help="Reader processes.")
 @click.option("--entity", metavar="CODE", help="Company code for export tables that name no company.")
 @click.option("--name", metavar="NAME", help="Company name for export tables that name no company.")
-@click.option("--passages", type=click.Path(path_type=Path), help="Write the filings' own text as passages (JSONL).")
-@click.option("--rendered", type=click.Path(path_type=Path), help="Write the facts as passages in plain words (JSONL).")
+@click.option("--passages", type=NewFile(), help="Write the filings' own text as passages (JSONL).")
+@click.option("--rendered", type=NewFile(), help="Write the facts as passages in plain words (JSONL).")
 @json_option
 def command(
     paths: tuple[Path, ...],

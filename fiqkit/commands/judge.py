@@ -24,7 +24,9 @@ from fiqkit.commands.options import (
 @click.argument("runs", nargs=-1)
 @click.option("--judge", default="rules", show_default=True, help="rules or a model card.")
 @click.option("--file", "ruled", type=FILE, help="Judge this JSONL of ruled questions instead of recorded runs.")
-@click.option("--show", type=int, default=10, show_default=True, help="Print at most so many wrong items.")
+@click.option(
+    "--show", type=click.IntRange(0), default=10, show_default=True, help="Print at most so many wrong items."
+)
 @click.option("--cards", type=FILE, help="TOML file of your own model cards.")
 @click.option("--allow-self-grading", is_flag=True, help="Let a model judge its own questions.")
 @click.option("--again", is_flag=True, help="Give the verdicts anew that this model gave before.")

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from fiqkit.bench_data import INSTANCES
-from fiqkit.commands.arguments import SEED, Command
+from fiqkit.commands.arguments import SEED, Command, NewFolder
 from fiqkit.errors import UserError
 
 
@@ -58,7 +58,7 @@ def progress_bar(what: str, done: int, of: int) -> None:
 @click.option("--model", required=True, help="Model card, path of a checkpoint or GGUF, or OWNER/REPO in the cache.")
 @click.option("--instances", type=click.Path(path_type=Path), default=None, help="JSONL; default: the bundled set.")
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N instances.")
-@click.option("--out", type=click.Path(path_type=Path), default=Path("probe"), show_default=True, help="Output folder.")
+@click.option("--out", type=NewFolder(), default=Path("probe"), show_default=True, help="Output folder.")
 @click.option(
     "--dtype",
     type=click.Choice(["auto", "f32", "bf16", "fp16", "4bit"]),

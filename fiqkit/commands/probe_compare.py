@@ -7,13 +7,13 @@ from pathlib import Path
 
 import click
 
-from fiqkit.commands.arguments import Command
+from fiqkit.commands.arguments import Command, NewFolder
 
 
 @click.command(cls=Command)
 @click.argument("first", type=click.Path(path_type=Path))
 @click.argument("second", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), help="Folder for the table (CSV) and the overlay (SVG, PNG).")
+@click.option("--out", type=NewFolder(), help="Folder for the table (CSV) and the overlay (SVG, PNG).")
 @click.option("--json", "as_json", is_flag=True, help="The comparison on stdout as JSON.")
 def command(first: Path, second: Path, out: Path | None, as_json: bool) -> None:
     """Compare two probes: FIRST and SECOND are folders that `fiqkit probe --out` wrote."""

@@ -7,16 +7,16 @@ from typing import Any
 
 import click
 
-from fiqkit.commands.arguments import SEED, Command
+from fiqkit.commands.arguments import SEED, Command, NewFile, NewFolder
 from fiqkit.commands.options import FILE, json_option, print_json, store_option
 
 
 @click.command(cls=Command)
 @click.argument("runs", nargs=-1)
 @click.option("--format", "form", type=click.Choice(["csv", "json", "latex", "md"]), help="Instead of the table.")
-@click.option("--html", type=FILE, help="Write one self-contained page, every episode in it.")
+@click.option("--html", type=NewFile(), help="Write one self-contained page, every episode in it.")
 @click.option("--probe", "probes", type=FILE, multiple=True, help="Show this folder of `fiqkit probe` on the page too.")
-@click.option("--figures", type=FILE, help="Write every figure as SVG and PNG into this folder.")
+@click.option("--figures", type=NewFolder(), help="Write every figure as SVG and PNG into this folder.")
 @click.option("--grader", help="Whose grades to take; by default the recorded ones of an import, else those of rules.")
 @click.option("--judge", help="Whose judgements of questions to take; by default as for --grader.")
 @click.option("--cutoff", metavar="DATE", help="Tell items filed before this ISO date from later ones, in every row.")
@@ -46,6 +46,8 @@ def command(
     from fiqkit.report.formats import FORMATS
     from fiqkit.store.store import Store
 
+    if probes and not html:
+        raise click.UsageError("--probe is shown on the page; name its file with --html")
     kept = Store(store)
     try:
         report = make_report(kept, runs, grader, judge, cutoff=cutoff, labels=labels, seed=seed)

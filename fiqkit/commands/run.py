@@ -131,12 +131,16 @@ def _setting(text: str) -> tuple[str, Any]:
     import json
 
     name, equals, value = text.partition("=")
-    if not equals:
+    if not (equals and name.strip() and value.strip()):
         raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--engine-setting")
     try:
-        return name, json.loads(value)
+        return name, json.loads(value, parse_constant=_no_number)
     except json.JSONDecodeError:
         return name, value
+
+
+def _no_number(name: str) -> float:
+    raise click.BadParameter(f"{name} is no number", param_hint="--engine-setting")
 
 
 def _failures(result: Any) -> tuple[tuple[int, str], ...]:

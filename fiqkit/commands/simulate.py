@@ -17,7 +17,9 @@ from fiqkit.commands.options import FILE, json_option, print_json
 @click.option(
     "--file", "ruled", type=FILE, required=True, help="JSONL of questions to the user with their right replies."
 )
-@click.option("--show", type=int, default=10, show_default=True, help="Print at most so many wrong items.")
+@click.option(
+    "--show", type=click.IntRange(0), default=10, show_default=True, help="Print at most so many wrong items."
+)
 @click.option("--cards", type=FILE, help="TOML file of your own model cards.")
 @json_option
 def command(simulator: str, ruled: Path, show: int, cards: Path | None, as_json: bool) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from fiqkit.commands import train_adapters, train_stages
-from fiqkit.commands.arguments import Group
-from fiqkit.commands.options import FILE, json_option, print_json
+from fiqkit.commands.arguments import Group, NewFile, NewFolder
+from fiqkit.commands.options import json_option, print_json
 from fiqkit.commands.train_options import data_of, recipe_of, what_to_train_on
 from fiqkit.commands.train_stages import show_table
 
@@ -37,11 +37,17 @@ for part in (train_adapters.export, train_adapters.merge):
 @command.command()
 @what_to_train_on
 @click.option("--teacher", default="template", show_default=True, help="template, or a model card.")
-@click.option("--hint", default="none", show_default=True, help="What the teacher is told: none, category or full.")
+@click.option(
+    "--hint",
+    type=click.Choice(["none", "category", "full"]),
+    default="none",
+    show_default=True,
+    help="What the teacher is told.",
+)
 @click.option(
     "--filter", "keep", type=click.Choice(["strict", "asked"]), default="asked", show_default=True, help="What is kept."
 )
-@click.option("--out", type=FILE, required=True, help="JSONL file of the demonstrations.")
+@click.option("--out", type=NewFile(), required=True, help="JSONL file of the demonstrations.")
 @json_option
 def demos(
     recipe_name: str, changes: Sequence[str], teacher: str, hint: str, keep: str, out: Path, as_json: bool, **data: Any
@@ -89,7 +95,7 @@ def demos(
 @command.command()
 @what_to_train_on
 @click.option("--stages", default="base,sft,kto,grpo", show_default=True, help="Which stages, by comma.")
-@click.option("--out", type=FILE, required=True, help="Folder of the ladder; one that was interrupted goes on.")
+@click.option("--out", type=NewFolder(), required=True, help="Folder of the ladder; one that was interrupted goes on.")
 @json_option
 def ladder(recipe_name: str, changes: Sequence[str], stages: str, out: Path, as_json: bool, **data: Any) -> None:
     """Train base → SFT → KTO → GRPO, and hold each against companies that were never trained on."""

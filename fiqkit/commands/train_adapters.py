@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from fiqkit.commands.arguments import Command
-from fiqkit.commands.options import FILE, json_option, print_json
+from fiqkit.commands.arguments import Command, NewFile, NewFolder
+from fiqkit.commands.options import json_option, print_json
 
 ADAPTER = click.argument("adapter", type=click.Path(path_type=Path))
 BASE = click.option("--base", help="The model that it acts on, a card or a path; the one it was trained on without it.")
@@ -17,7 +17,7 @@ BASE = click.option("--base", help="The model that it acts on, a card or a path;
 @click.command(cls=Command)
 @ADAPTER
 @BASE
-@click.option("--out", type=FILE, required=True, help="The GGUF file.")
+@click.option("--out", type=NewFile(), required=True, help="The GGUF file.")
 @click.option("--dtype", type=click.Choice(["f16", "f32"]), default="f16", show_default=True, help="Of its numbers.")
 @json_option
 def export(adapter: Path, base: str | None, out: Path, dtype: str, as_json: bool) -> None:
@@ -37,7 +37,7 @@ def export(adapter: Path, base: str | None, out: Path, dtype: str, as_json: bool
 @click.command(cls=Command)
 @ADAPTER
 @BASE
-@click.option("--out", type=FILE, required=True, help="The folder of the merged model.")
+@click.option("--out", type=NewFolder(), required=True, help="The folder of the merged model.")
 @json_option
 def merge(adapter: Path, base: str | None, out: Path, as_json: bool) -> None:
     """Add an adapter to its base for good, as a folder of weights that every engine loads."""

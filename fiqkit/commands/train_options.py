@@ -22,7 +22,7 @@ PASSAGES = click.option("--passages", type=FILE, help="JSONL of their passages; 
 SPLITS = click.option("--splits", type=FILE, help="JSON of train, validation and test ids; by company without it.")
 LANGUAGE = click.option("--language", type=click.Choice(["en", "zh"]), help="Only instances in this language.")
 LIMITS = click.option(
-    "--limit", "limits", nargs=3, type=int, help="At most so many items to train, validate and test on."
+    "--limit", "limits", nargs=3, type=click.IntRange(1), help="At most so many items to train, validate and test on."
 )
 
 

@@ -8,14 +8,16 @@ from typing import Any
 
 import click
 
-from fiqkit.commands.arguments import Command
+from fiqkit.commands.arguments import Command, NewFolder
 from fiqkit.commands.options import FILE, json_option, print_json
 from fiqkit.commands.train_options import data_of, recipe_of, what_to_train_on
 
 FROM = click.option(
     "--adapter", type=click.Path(path_type=Path), help="Folder of the adapter to go on from; a new one without it."
 )
-OUT = click.option("--out", type=FILE, required=True, help="Folder of the adapter; one that was interrupted goes on.")
+OUT = click.option(
+    "--out", type=NewFolder(), required=True, help="Folder of the adapter; one that was interrupted goes on."
+)
 
 
 def _say(line: str) -> None:
@@ -81,7 +83,9 @@ def grpo(as_json: bool, **asked: Any) -> None:
 @click.option("--split", type=click.Choice(["test", "validation"]), default="test", show_default=True, help="Of items.")
 @click.option("--with-base/--without-base", default=True, help="Evaluate the base, too.", show_default=True)
 @click.option("--again", is_flag=True, help="Read a test split that was read for this adapter before.")
-@click.option("--out", type=FILE, required=True, help="Folder of the evaluation; one that was interrupted goes on.")
+@click.option(
+    "--out", type=NewFolder(), required=True, help="Folder of the evaluation; one that was interrupted goes on."
+)
 @json_option
 def evaluate(
     adapters: Sequence[Path],

@@ -64,6 +64,8 @@ def _passages(path: Path) -> tuple[dict[str, str], dict[str, str]]:
         texts[key] = f"{texts[key]}\n{text}" if key in texts else text
         if isinstance(row.get("candidate_answer"), str):
             candidates[key] = row["candidate_answer"]
+    if not texts:
+        raise UserError(f"{path}: holds no passages; one JSON object a line is expected")
     return texts, candidates
 
 

@@ -22,8 +22,10 @@ from fiqkit.datasets import instance_row, passage_row, write_jsonl
 from fiqkit.errors import UserError
 from fiqkit.filings.store import FactStore
 from fiqkit.models import open_engine
+from fiqkit.whole_file import refuse_overwriting, write_text
 
 VERIFIERS = ("rules", "none")
+_FILES = ("instances.jsonl", "passages.jsonl", "splits.json")
 
 
 def construct(
@@ -44,6 +46,7 @@ def construct(
         UserError: an empty store, a date that is none, an unknown constructor or verifier.
     """
     begun = time.monotonic()
+    refuse_overwriting((out / name for name in _FILES), (facts, *exclude))
     if filed_after:
         _check_date(filed_after)
     taken = {name for path in exclude for name in read_exclusions(path)}
@@ -123,7 +126,8 @@ async def _verify(built: Built, cards: Sequence[str], seed: int, funnel: Funnel)
 
 def write(built: Built, out: Path, seed: int) -> None:
     """instances.jsonl, passages.jsonl and splits.json."""
-    write_jsonl(out / "instances.jsonl", map(instance_row, built.instances))
-    write_jsonl(out / "passages.jsonl", ({**passage_row(p), "canary": CANARY} for p in built.passages))
+    instances, passages, parts = (out / name for name in _FILES)
+    write_jsonl(instances, map(instance_row, built.instances))
+    write_jsonl(passages, ({**passage_row(p), "canary": CANARY} for p in built.passages))
     splits = json.dumps(split(built.instances, seed), ensure_ascii=False, indent=1)
-    (out / "splits.json").write_text(splits + "\n", encoding="utf-8")
+    write_text(parts, splits + "\n")

@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager
 
 from fiqkit.taxonomy import CATEGORIES, FORMS
+from fiqkit.whole_file import written_whole
 
 Row = Mapping[str, Any]
 
@@ -92,12 +93,12 @@ def svg(figure: Figure) -> str:
 
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:
     """Write NAME.svg and NAME.png (200 dpi) into a folder; returns both paths."""
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / f"{name}.svg", folder / f"{name}.png"]
-    with styled():
-        figure.savefig(paths[0], metadata={"Date": None, "Creator": None})
-        figure.savefig(paths[1], dpi=200, metadata={"Software": None})
-    return paths
+    svg_file, png_file = folder / f"{name}.svg", folder / f"{name}.png"
+    with styled(), written_whole(svg_file) as scratch:
+        figure.savefig(scratch, format="svg", metadata={"Date": None, "Creator": None})
+    with styled(), written_whole(png_file) as scratch:
+        figure.savefig(scratch, format="png", dpi=200, metadata={"Software": None})
+    return [svg_file, png_file]
 
 
 def labels(rows: Sequence[Row]) -> list[str]:

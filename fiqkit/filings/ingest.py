@@ -95,6 +95,10 @@ def ingest(
     begun = time.monotonic()
     summary = Summary()
     files = _files(paths)
+    if out.exists() and any(named and path.samefile(out) for path, named in files.items()):
+        raise UserError(
+            f"{out}: is one of the files to read, and the fact store cannot be written over it; name another"
+        )
     store = FactStore(out, create=True)
     try:
         tasks = _plan(files, store, entity, name, summary)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -51,17 +52,16 @@ def build(
     by_id = {passage.passage_id: passage for passage in everything}
     chunks = [chunk for passage in everything for chunk in split(passage, model.spans, model.limit)]
     texts = [headed(by_id[chunk.passage_id], chunk) for chunk in chunks]
+    scratch = out_dir / f"build.{os.getpid()}.part"
     try:
-        out_dir.mkdir(parents=True, exist_ok=True)
-        (out_dir / manifest.FILE).unlink(missing_ok=True)
+        scratch.mkdir(parents=True)
         if passages_file is None:
-            passages_file = out_dir / manifest.PASSAGES
-            write_jsonl(passages_file, (passage_row(passage) for passage in everything))
-        write_jsonl(out_dir / manifest.CHUNKS, (_chunk_row(chunk) for chunk in chunks))
-        Lexical.build(texts).save(out_dir / manifest.BM25)
-        dimension = _write_vectors(model, texts, out_dir / manifest.VECTORS, progress)
+            write_jsonl(scratch / manifest.PASSAGES, (passage_row(passage) for passage in everything))
+        write_jsonl(scratch / manifest.CHUNKS, (_chunk_row(chunk) for chunk in chunks))
+        Lexical.build(texts).save(scratch / manifest.BM25)
+        dimension = _write_vectors(model, texts, scratch / manifest.VECTORS, progress)
         done = Manifest(
-            passages_file=os.path.relpath(passages_file, out_dir),
+            passages_file=os.path.relpath(passages_file or out_dir / manifest.PASSAGES, out_dir),
             passages_sha256=manifest.passages_sha256(passages),
             passages=len(passages),
             built=len(built),
@@ -73,10 +73,24 @@ def build(
             limit=model.limit,
             versions={"fiqkit": __version__} | {name: version(name) for name in ("bm25s", "faiss-cpu")},
         )
-        done.write(out_dir)
+        done.write(scratch)
+        _move(scratch, out_dir)
     except OSError as error:
         raise UserError(f"{out_dir}: the index cannot be written ({error}); check the folder and the disk") from error
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
     return done
+
+
+def _move(scratch: Path, out_dir: Path) -> None:
+    """Put a finished index in the place of the one that is there; between the two there is no manifest."""
+    (out_dir / manifest.FILE).unlink(missing_ok=True)
+    (out_dir / manifest.VECTORS).unlink(missing_ok=True)  # an index for BM25 alone has none
+    for new in (path for name in manifest.FILES if (path := scratch / name).exists()):
+        old = out_dir / new.name
+        if old.is_dir():
+            shutil.rmtree(old)
+        new.replace(old)
 
 
 def _check(passages: Sequence[Passage]) -> None:
@@ -99,7 +113,6 @@ def _write_vectors(
     """Embed batch by batch into a flat inner-product index, and return the vectors' dimension."""
     import faiss
 
-    path.unlink(missing_ok=True)
     index = None
     for done in range(0, len(texts), _BATCH):
         vectors = model.encode(texts[done : done + _BATCH])

@@ -11,12 +11,14 @@ from pathlib import Path
 from fiqkit.datasets import passage_row
 from fiqkit.errors import UserError
 from fiqkit.records import Passage
+from fiqkit.whole_file import write_text
 
 FILE = "manifest.json"
 PASSAGES = "passages.jsonl"
 CHUNKS = "chunks.jsonl"
 VECTORS = "vectors.faiss"
 BM25 = "bm25"
+FILES = (PASSAGES, CHUNKS, VECTORS, BM25, FILE)  # the manifest last: a folder that has one is a finished index
 FORMAT = 1
 
 
@@ -52,7 +54,7 @@ class Manifest:
     def write(self, folder: Path) -> None:
         """Write the manifest; done last, so that a folder with a manifest is a finished index."""
         text = json.dumps(asdict(self), indent=2, ensure_ascii=False)
-        (folder / FILE).write_text(text + "\n", encoding="utf-8")
+        write_text(folder / FILE, text + "\n")
 
     @classmethod
     def read(cls, folder: Path) -> Manifest:

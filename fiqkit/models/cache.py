@@ -41,7 +41,7 @@ class CachedEngine:
         self.hits = self.misses = 0
         self._path = path
         self._identity: Mapping[str, Any] | None = None  # known once the engine is ready
-        self._file = _open(path)
+        self._file = open_cache(path)
 
     @property
     def context(self) -> int:
@@ -117,7 +117,12 @@ def _read(record: str) -> Completion:
     return Completion(**{**fields, **{name: tuple(fields.get(name, ())) for name in _LISTS}})
 
 
-def _open(path: Path) -> sqlite3.Connection:
+def open_cache(path: Path) -> sqlite3.Connection:
+    """The file of completions at `path`; made where there is none.
+
+    Raises:
+        UserError: something else is there, or nothing can be written.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = sqlite3.connect(path)

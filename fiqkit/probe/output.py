@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fiqkit.errors import UserError
+from fiqkit.whole_file import write_text, written_whole
 
 Result = Mapping[str, Any]
 
@@ -32,12 +33,12 @@ def write(result: Result, folder: Path) -> list[Path]:
     if "erasure" in result:
         figures["erasure"] = draw.erasure(result)
     written = [folder / RESULT]
-    written[0].write_text(json.dumps(result, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    write_text(written[0], json.dumps(result, ensure_ascii=False, indent=1) + "\n")
     written += [write_csv(folder / f"{name}.csv", rows) for name, rows in tables(result).items()]
     for name, figure in figures.items():
         written += save(figure, folder, name)
     page = folder / "probe.html"
-    page.write_text(_page(result, {name: svg(figure) for name, figure in figures.items()}), encoding="utf-8")
+    write_text(page, _page(result, {name: svg(figure) for name, figure in figures.items()}))
     return [*written, page]
 
 
@@ -99,7 +100,7 @@ def _flat(value: Any, path: tuple[str, ...]) -> Iterator[dict[str, Any]]:
 
 def write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
     """Write rows that share their columns."""
-    with path.open("w", encoding="utf-8", newline="") as out:
+    with written_whole(path) as scratch, scratch.open("w", encoding="utf-8", newline="") as out:
         table = csv.DictWriter(out, fieldnames=list(rows[0]))
         table.writeheader()
         table.writerows(rows)

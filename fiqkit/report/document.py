@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,8 +88,11 @@ def make_report(
         labels: JSONL of rulings on answers (`fiqkit.report.labels`); rows then have their accuracy `corrected`.
 
     Raises:
-        UserError: no run at all, no such run, or no verdict of the grader or judge that was named.
+        UserError: a cutoff that is no date; no run at all, no such run, or no verdict of the grader or judge that is
+            named.
     """
+    if cutoff:
+        _check_date(cutoff)
     chosen = chosen_runs(store, runs)
     scored = load_scored(store, [run["run"] for run in chosen], grader, judge)
     by_template = answered_by_template(scored)
@@ -108,6 +112,13 @@ def make_report(
         scored=scored,
         runs=chosen,
     )
+
+
+def _check_date(text: str) -> None:
+    try:
+        date.fromisoformat(text)
+    except ValueError as error:
+        raise UserError(f"--cutoff {text!r} is no date; give it as YYYY-MM-DD") from error
 
 
 def _correct(rows: list[dict[str, Any]], scored: Sequence[Scored], rulings: dict[int, bool], seed: int) -> None:

@@ -12,7 +12,6 @@ from typing import Any
 
 from fiqkit import __version__
 from fiqkit.datasets import instance_row
-from fiqkit.errors import UserError
 from fiqkit.metrics.errors import ERRORS, answered_by_template, error_flags, known_forms, primary_error
 from fiqkit.metrics.scored import Scored
 from fiqkit.records import Ending, Episode, Instance
@@ -22,6 +21,7 @@ from fiqkit.report.numbers import Row, number, p_value, percent, percent_interva
 from fiqkit.report.terminal import tells_apart
 from fiqkit.store.store import Store
 from fiqkit.taxonomy import CATEGORIES
+from fiqkit.whole_file import write_text
 
 _CHUNK = 50  # episodes that are compressed together
 _BEGINNING = 160  # characters of an answer that the list of episodes can be searched by
@@ -60,11 +60,7 @@ def write_page(report: Report, store: Store, path: Path, probes: Sequence[Path] 
     Raises:
         UserError: the file cannot be written.
     """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(page(report, store, probes), encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written ({error}); name another file with --html") from error
+    write_text(path, page(report, store, probes))
 
 
 def page(report: Report, store: Store, probes: Sequence[Path] = ()) -> str:

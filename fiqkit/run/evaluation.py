@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Mapping
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, date, datetime
 from functools import partial
@@ -18,6 +19,7 @@ from fiqkit.datasets import dataset_hash, read_instances
 from fiqkit.errors import UserError
 from fiqkit.measurable import refuse_unmeasurable
 from fiqkit.metrics.table import main_rows
+from fiqkit.models.cache import open_cache
 from fiqkit.models.cards.cards import without_credentials
 from fiqkit.models.template import RUN_DATE
 from fiqkit.records import Ending, Instance
@@ -139,6 +141,12 @@ async def evaluate(settings: Settings, watch: Watch = NOBODY) -> Result:
     for line in plan.lines():
         watch.said(line)
     plan.check()
+    if settings.resume and settings.store.exists():
+        with closing(Store(settings.store)) as there:
+            _to_resume(there, settings)
+    if settings.cache:
+        open_cache(settings.cache).close()
+    is_new = not settings.store.exists()
     store = Store(settings.store, create=True)
     RUN_DATE.set(_date(store, settings))
     try:
@@ -209,7 +217,10 @@ async def evaluate(settings: Settings, watch: Watch = NOBODY) -> Result:
     finally:
         stage.close()
         await cast.close()
+        nothing_recorded = is_new and not store.runs()
         store.close()
+        if nothing_recorded:
+            settings.store.unlink(missing_ok=True)
 
 
 async def _to_its_end(store: Store, run: str, work: Awaitable[None]) -> bool:
@@ -246,17 +257,21 @@ def _comparable(settings: Settings, instances: list[Instance]) -> dict[str, Any]
 
 def _date(store: Store, settings: Settings) -> date:
     """The day that prompts may name: today, or that of the run which is resumed."""
-    if settings.resume and store.runs():
-        before = store.resolve(settings.resume)["manifest"].get("date")
-        if before:
-            return date.fromisoformat(before)
+    before = _to_resume(store, settings)
+    if before and before["manifest"].get("date"):
+        return date.fromisoformat(before["manifest"]["date"])
     return datetime.now(UTC).date()
 
 
+def _to_resume(store: Store, settings: Settings) -> dict[str, Any] | None:
+    """The run to go on with, if one is; a store without any run starts one."""
+    return store.resolve(settings.resume) if settings.resume and store.runs() else None
+
+
 def _begin(store: Store, settings: Settings, instances: list[Instance], described: Mapping[str, Any]) -> str:
-    """A new run, or the one to resume; a store without any run starts one."""
-    if settings.resume and store.runs():
-        before = store.resolve(settings.resume)
+    """A new run, or the one to resume."""
+    before = _to_resume(store, settings)
+    if before:
         run: str = before["run"]
         check_same(
             run,

@@ -16,7 +16,7 @@ from fiqkit.agent.reference import POLICIES, ReferenceAgent
 from fiqkit.errors import UserError
 from fiqkit.models import open_engine
 from fiqkit.models.cache import CachedEngine, uncached
-from fiqkit.models.cards.cards import Card, find_card, without_credentials
+from fiqkit.models.cards.cards import Card, all_cards, find_card, without_credentials
 from fiqkit.models.cards.memory import Plan, plan
 from fiqkit.models.checks.determinism import flip_rate
 from fiqkit.models.checks.startup import startup_probe
@@ -87,8 +87,9 @@ class Cast:
         """The cards of each role that a run loads: agent, simulator, grader, judge.
 
         Raises:
-            UserError: an unknown card, or a thinking mode that a card does not have.
+            UserError: a file of cards that is none, an unknown card, or a thinking mode that a card does not have.
         """
+        all_cards(self.cards)  # a file of cards is read whether or not one of its cards is asked for
         named = {"agent": [asked for name in self.lineup.agent if (asked := card_of(name))]}
         for role in _KINDS:
             card_name = played_by(role, getattr(self.lineup, role))[1]

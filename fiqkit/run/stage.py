@@ -76,6 +76,10 @@ class Stage:
         self.index = _open_index(sources, searching) if INDEX in retrievals else None
         wants_own = bool(retrievals & {OWN, OWN_AND_SPANS})
         self._own = self._own_passages(sources, instances) if wants_own else None
+        if sources.index and self.index is None and not wants_own:
+            Index.open(sources.index)  # what is named is looked at, also where no mode needs it
+        if sources.passages and self.index is None and not wants_own:
+            read_passages(sources.passages)
 
     def opening(self, world: World) -> list[Message]:
         """The messages with which an episode begins, but for what an oracle mode hands over."""

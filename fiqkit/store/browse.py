@@ -10,7 +10,9 @@ from fiqkit.errors import UserError
 from fiqkit.records import Ending, Outcome
 from fiqkit.store.load import RECORDED, RULES, find_giver, verdict_givers
 from fiqkit.store.store import Store
-from fiqkit.taxonomy import CATEGORIES
+from fiqkit.taxonomy import CATEGORIES, LANGUAGES
+
+_SHOWN = 20  # names that a message lists
 
 # What a list shows of an episode, as the store's views do.
 _COLUMNS = (
@@ -18,6 +20,12 @@ _COLUMNS = (
     "i.primary_category AS category, e.ending, v.outcome, v.is_intended, v.is_default, e.n_turns AS turns, "
     "e.n_asks AS asks, e.confidence, e.answer, i.question, e.error"
 )
+
+
+def _one_of(name: str, value: str | None, known: Sequence[str]) -> None:
+    if value is not None and value not in known:
+        shown = ", ".join([*map(str, known[:_SHOWN]), *(["…"] if len(known) > _SHOWN else [])])
+        raise UserError(f"--{name} {value!r} is none of {shown or 'those there are: there are none'}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +51,10 @@ class Wanted:
     grader: str | None = None
 
     def __post_init__(self) -> None:
-        for name, known in (("outcome", Outcome), ("ending", Ending), ("category", CATEGORIES)):
-            value = getattr(self, name)
-            if value is not None and value not in list(known):
-                raise UserError(f"--{name} {value!r} is none of {', '.join(map(str, known))}")
+        _one_of("outcome", self.outcome, list(Outcome))
+        _one_of("ending", self.ending, list(Ending))
+        _one_of("category", self.category, list(CATEGORIES))
+        _one_of("language", self.language, LANGUAGES)
 
     def conditions(self) -> tuple[str, list[Any]]:
         """SQL over `_COLUMNS`' tables, and its parameters."""
@@ -79,9 +87,13 @@ def find(store: Store, run: str, wanted: Wanted = Wanted(), limit: int | None = 
     """Rows of the episodes of a run, in the order in which they were written.
 
     Raises:
-        UserError: no such run, or no verdict of the grader that is named.
+        UserError: no such run; it has no such model, mode or instance, or no verdict of the grader that is named.
     """
     row = store.resolve(run)
+    for name, column in (("model", "model"), ("mode", "mode"), ("instance", "instance_id")):
+        if getattr(wanted, name) is not None:
+            there = store.conn.execute(f"SELECT DISTINCT {column} FROM episodes WHERE run=? ORDER BY 1", (row["run"],))
+            _one_of(name, getattr(wanted, name), [value for (value,) in there])
     condition, given = wanted.conditions()
     return store.db.query(
         f"SELECT {_COLUMNS} FROM episodes e JOIN instances i USING (instance_id, item) "

@@ -115,9 +115,16 @@ def _reading(path: Path) -> Iterator[Store]:
 
 
 def is_store(path: Path) -> bool:
-    """Whether a file is an SQLite file, rather than one of instances."""
-    with path.open("rb") as file:
-        return file.read(16) == b"SQLite format 3\0"
+    """Whether a file is an SQLite file, rather than one of instances.
+
+    Raises:
+        UserError: it cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return file.read(16) == b"SQLite format 3\0"
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror}); check the path") from error
 
 
 def _copy(source: sqlite3.Connection, target: sqlite3.Connection, run: Mapping[str, Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -13,6 +13,7 @@ from fiqkit.errors import UserError
 from fiqkit.run.lineup import Lineup
 from fiqkit.run.players import THINKING, Cast, played_by
 from fiqkit.run.watch import NOBODY, Watch
+from fiqkit.store.load import find_giver
 from fiqkit.store.store import Store
 from fiqkit.verdicts.again import Given, give_verdicts
 from fiqkit.verdicts.agreement import grader_agreement, judge_agreement
@@ -54,9 +55,7 @@ async def _opened(
         under_test: the models whose answers it will see, by name and by the hash of their weights.
     """
     cast = Cast(Lineup(agent=(), **{role: name}), cards=cards)  # type: ignore[arg-type]
-    card = played_by(role, name)[1]
-    _refuse(role, name, under_test, (card, f"{card}{THINKING}"))
-    if card:
+    if played_by(role, name)[1]:
         plan = cast.plan()
         for line in plan.lines():
             watch.said(line)
@@ -94,6 +93,10 @@ def grade_runs(
     def agree(store: Store, chosen: Sequence[str], name: str) -> dict[str, Any]:
         return grader_agreement(store, chosen, name, against)
 
+    if against:  # before anything is graded or written
+        with closing(Store(store_file)) as there:
+            for run in _chosen(there, runs):
+                find_giver(there, run, "answer", against)
     given, found = _on_runs(store_file, runs, "grader", grader, agree, cards, again, allow_self_grading, watch)
     return {"graded": given.verdicts, **_counts(given), **found}
 
@@ -136,11 +139,15 @@ def _on_runs(
     watch: Watch,
 ) -> tuple[Given, dict[str, Any]]:
     """Give the verdicts; what came of it, and how they agree with others'."""
+    card = played_by(role, setting)[1]
+    with closing(Store(store_file)) as there:
+        chosen = _chosen(there, runs)
+        under_test = {} if allow_self_grading else _under_test(there, chosen)
+    _refuse(role, setting, under_test, (card, f"{card}{THINKING}"))
+    Cast(Lineup(agent=(), **{role: setting}), cards=cards).members()  # type: ignore[arg-type]
     store = Store(store_file, write=True)
     try:
-        chosen = [store.resolve(run)["run"] for run in runs] or [run["run"] for run in store.runs()]
-        under_test = {} if allow_self_grading else _under_test(store, chosen)
-        anew = again or played_by(role, setting)[1] is None
+        anew = again or card is None
 
         async def give() -> tuple[Given, str]:
             async with _opened(role, setting, cards, watch, under_test) as (player, in_flight):
@@ -151,6 +158,11 @@ def _on_runs(
         return given, agree(store, chosen, name)
     finally:
         store.close()
+
+
+def _chosen(store: Store, runs: Sequence[str]) -> list[str]:
+    """The ids of the runs that were named, or of all."""
+    return [store.resolve(run)["run"] for run in runs] or [run["run"] for run in store.runs()]
 
 
 def _refuse(role: str, name: str, under_test: Mapping[str, str], known_as: Iterable[str | None]) -> None:

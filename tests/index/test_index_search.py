@@ -142,15 +142,18 @@ def test_other_weights_make_the_index_stale(
         index.search("Visa revenue")
 
 
-def test_an_unfinished_build_is_no_index(tmp_path: Path, corpus: list[Passage]) -> None:
+def test_an_unfinished_build_leaves_what_was_there(tmp_path: Path, corpus: list[Passage]) -> None:
     def stop(done: int, total: int) -> None:
         raise KeyboardInterrupt
 
-    build(corpus, tmp_path, embedder_name="none")
-    with pytest.raises(KeyboardInterrupt):
-        build(corpus, tmp_path, embedder_name="none", progress=stop)
+    build(corpus, tmp_path / "old", embedder_name="none")
+    for folder in ("old", "new"):
+        with pytest.raises(KeyboardInterrupt):
+            build(corpus[:1], tmp_path / folder, embedder_name="none", progress=stop)
+    assert len(Index.open(tmp_path / "old").passages) == len(corpus)
     with pytest.raises(UserError, match=r"no finished index here \(manifest.json is missing\)"):
-        Index.open(tmp_path)
+        Index.open(tmp_path / "new")
+    assert not list(tmp_path.rglob("*.part"))
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"format": 1}', '{"format": 1, "nonsense": 2}', "\x00\xff"])

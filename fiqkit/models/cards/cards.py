@@ -101,6 +101,8 @@ def read_cards(path: Path) -> dict[str, Card]:
         raise UserError(f"{path}: cannot read the model cards: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: not a TOML file of model cards: {error}") from None
+    if not tables:
+        raise UserError(f"{path}: holds no model card; a table [name] a model is expected")
     return {name: _card(name, table, path) for name, table in tables.items()}
 
 
