@@ -87,18 +87,21 @@ def main(args: list[str] | None = None) -> Any:
     except click.ClickException as error:
         _fail(f"fiqkit: {error.format_message()}")
     except OSError as error:
-        if error.errno not in _OF_A_PATH or error.filename is None:
-            raise  # a bug keeps its traceback
-        _fail(f"fiqkit: {error.filename}: {error.strerror}; check the path, its permissions and the disk")
+        if error.errno in _OF_A_PATH and error.filename is not None:
+            _fail(f"fiqkit: {error.filename}: {error.strerror}; check the path, its permissions and the disk")
+        if error.errno in _OF_THE_DISK:
+            _fail(f"fiqkit: {error.strerror}; check the disks that files are read from and written to")
+        raise  # a bug keeps its traceback
     except (KeyboardInterrupt, click.Abort):
         click.echo("fiqkit: interrupted", err=True)
         sys.exit(130)
 
 
-# What a path that was given, or the disk under it, can be at fault for.
+# What a path that was given, or the disk under it, can be at fault for. Reading and writing name no file.
+_OF_THE_DISK = (errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _OF_A_PATH = (
     *(errno.ENOENT, errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.EROFS, errno.ELOOP),
-    *(errno.ENAMETOOLONG, errno.ENOSPC, errno.EDQUOT, errno.EFBIG),
+    *(errno.ENAMETOOLONG, *_OF_THE_DISK),
 )
 
 

@@ -21,18 +21,18 @@ def merge(adapter: Path, base: Card, out: Path) -> Path:
         UserError: no adapter, one for another base, weights that are missing, or a folder that holds a model already.
         MissingExtra: a package of the extra `train` is not installed.
     """
-    need_training()
-    from peft import PeftModel
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-    from transformers.utils import logging
-
     record = read_record(adapter)
     if adapter.is_file():
         raise UserError(f"{adapter}: a GGUF adapter cannot be merged; give the folder that it was made of")
     if (out / "config.json").exists():
         raise UserError(f"{out}: holds a model already; give another folder")
+    need_training()
     folder = to_transformers(base)
     check_base(adapter, base.name, folder)
+    from peft import PeftModel
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers.utils import logging
+
     logging.disable_progress_bar()
     tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     model = AutoModelForCausalLM.from_pretrained(folder, dtype="auto", local_files_only=True)
