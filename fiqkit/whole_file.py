@@ -95,9 +95,8 @@ def refuse_overwriting(written: Iterable[Path], read: Iterable[Path]) -> None:
     there = {identity(path): path for path in written if path.exists()}
     for file in (file for path in read for file in _files(path) if there):
         if identity(file) in there:
-            raise UserError(
-                f"{there[identity(file)]}: would be lost: it would be written over while {file} is read; name another place"
-            )
+            lost = there[identity(file)]
+            raise UserError(f"{lost}: would be lost: it would be written over while {file} is read; name another place")
 
 
 def identity(path: Path) -> tuple[int, int]:

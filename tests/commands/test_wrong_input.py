@@ -55,6 +55,10 @@ RIGHT = {
     "train ladder": ["--out", "new", *OWN],
     "train export": ["folder", "--out", "new.gguf", "--base", "smollm2-135m"],
     "train merge": ["folder", "--out", "new", "--base", "smollm2-135m-hf"],
+    "train sft": ["--out", "new", *OWN],
+    "train kto": ["--out", "new", *OWN],
+    "train grpo": ["--out", "new", *OWN],
+    "train evaluate": ["--out", "new", *OWN],
     "export": ["last", "--out", "new.csv"],
     "probe": ["--model", "smollm2-135m-hf", "--instances", "instances.jsonl", "--out", "new"],
     "probe-compare": ["probe", "probe"],
@@ -73,7 +77,7 @@ WRONG = {
     "sources": ["missing", "empty", *NO_STORE],
     **dict.fromkeys(("cache", "passages of ingest", "rendered", "out of capsule", "out of ingest"), NO_FILE),
     **dict.fromkeys(("out of train demos", "out of export", "out of train export"), NO_FILE),
-    "out of train merge": NO_FOLDER,
+    **{f"out of train {stage}": NO_FOLDER for stage in ("merge", "sft", "kto", "grpo", "evaluate")},
     **dict.fromkeys(
         ("figures", "template", "out of index build", "out of construct", "out of train ladder"), NO_FOLDER
     ),
