@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -54,6 +56,43 @@ def names(ctx: click.Context, param: click.Parameter, value: str | None) -> tupl
     if not all(found):
         raise click.BadParameter(f"{value!r} has nothing between two commas")
     return found
+
+
+def _gates(ctx: click.Context, param: click.Parameter, written: tuple[str, ...]) -> tuple[Any, ...]:
+    if not written:
+        return ()
+    from fiqkit.report.gate import parse_gate
+
+    return tuple(map(parse_gate, written))
+
+
+fail_under_option = click.option(
+    "--fail-under",
+    "gates",
+    multiple=True,
+    metavar="[MODE:]METRIC=VALUE",
+    callback=_gates,
+    help="End with exit code 3 where a model is below; may be given several times.",
+)
+
+
+def fail_under(gates: tuple[Any, ...], rows: list[dict[str, Any]]) -> None:
+    """End with exit code 3, a line for each number that is below its gate, if any is."""
+    if not gates:
+        return
+    from fiqkit.report.gate import EXIT_CODE, failures
+
+    below = failures(gates, rows)
+    for line in below:
+        click.echo(f"--fail-under: {line}", err=True)
+    if below:
+        sys.exit(EXIT_CODE)
+
+
+def program() -> str:
+    """How this program was called: by its name where the shell finds it, else by its path."""
+    called = Path(sys.argv[0])
+    return str(called) if called.name == "fiqkit" and shutil.which("fiqkit") is None else "fiqkit"
 
 
 def print_given(result: Mapping[str, Any], verb: str) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from types import TracebackType
 
 from rich.console import Console
@@ -19,14 +20,18 @@ class _Rate(ProgressColumn):
 
 
 class _Said(logging.Handler):
-    """Warnings of the kit, such as that a server is gone, above the bar and at once."""
+    """Warnings of the kit, that a server is gone, above the bar and at once; what is tried again is counted."""
 
-    def __init__(self, say: Callable[[str], None]) -> None:
-        super().__init__(logging.WARNING)
+    def __init__(self, say: Callable[[str], None], count: Callable[[Mapping[str, int]], None]) -> None:
+        super().__init__(logging.INFO)
         self._say = say
+        self._count = count
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._say(record.getMessage())
+        if record.levelno >= logging.WARNING:
+            self._say(record.getMessage())
+        elif hasattr(record, "tried_again"):
+            self._count({"tried again": 1})
 
 
 class WorkProgress:
@@ -40,24 +45,31 @@ class WorkProgress:
             MofNCompleteColumn(),
             _Rate(),
             TimeRemainingColumn(),
+            TextColumn("{task.fields[seen]}"),
             console=self._console,
         )
-        self._task = self._bar.add_task("episodes", total=None, start=False)
+        self._task = self._bar.add_task("episodes", total=None, start=False, seen="")
         self._interrupts = 0
-        self._warnings = _Said(self._say)
-        self.watch = Watch(self._started, self._progressed, self._interrupted, self._say)
+        self._seen: Counter[str] = Counter()
+        self._warnings = _Said(self._say, self._ended)
+        self.watch = Watch(self._started, self._progressed, self._ended, self._interrupted, self._say)
 
     def _say(self, line: str) -> None:
         self._console.print(line, soft_wrap=True, highlight=False)
 
     def __enter__(self) -> WorkProgress:
-        logging.getLogger("fiqkit").addHandler(self._warnings)
+        logger = logging.getLogger("fiqkit")
+        self._level = logger.level
+        logger.setLevel(logging.INFO)
+        logger.addHandler(self._warnings)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        logging.getLogger("fiqkit").removeHandler(self._warnings)
+        logger = logging.getLogger("fiqkit")
+        logger.removeHandler(self._warnings)
+        logger.setLevel(self._level)
         if self._bar.live.is_started:
             self._bar.stop()
 
@@ -69,6 +81,12 @@ class WorkProgress:
 
     def _progressed(self, count: int) -> None:
         self._bar.advance(self._task, count)
+
+    def _ended(self, counts: Mapping[str, int]) -> None:
+        """Show how many episodes ended otherwise than with an answer, and how many requests were tried again."""
+        self._seen.update(counts)
+        shown = (f"{n} {name.replace('_', ' ')}" for name, n in self._seen.items() if name != "answered")
+        self._bar.update(self._task, seen=" · ".join(shown))
 
     def _interrupted(self) -> None:
         self._interrupts += 1

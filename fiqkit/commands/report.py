@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from fiqkit.commands.arguments import SEED, Command, NewFile, NewFolder
-from fiqkit.commands.options import FILE, json_option, print_json, store_option
+from fiqkit.commands.options import FILE, fail_under, fail_under_option, json_option, print_json, store_option
 
 
 @click.command(cls=Command)
@@ -22,6 +22,7 @@ from fiqkit.commands.options import FILE, json_option, print_json, store_option
 @click.option("--cutoff", metavar="DATE", help="Tell items filed before this ISO date from later ones, in every row.")
 @click.option("--labels", type=FILE, help="JSONL of rulings on answers: accuracy raw and corrected for the grader.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the bootstrap.")
+@fail_under_option
 @store_option
 @json_option
 def command(
@@ -35,6 +36,7 @@ def command(
     grader: str | None,
     judge: str | None,
     seed: int,
+    gates: tuple[Any, ...],
     store: Path,
     as_json: bool,
 ) -> None:
@@ -69,6 +71,7 @@ def command(
         click.echo(FORMATS[form](report), nl=False)
     else:
         _print(report)
+    fail_under(gates, report.rows)
 
 
 def _print(report: Any) -> None:

@@ -11,12 +11,16 @@ from fiqkit.commands.arguments import SEED, Command
 from fiqkit.commands.options import (
     FILE,
     allow_host_option,
+    fail_under,
+    fail_under_option,
     isolate_option,
     json_option,
     names,
     print_json,
+    program,
     store_option,
 )
+from fiqkit.commands.run_output import print_result
 from fiqkit.errors import UserError
 
 
@@ -46,7 +50,7 @@ from fiqkit.errors import UserError
 @click.option("--sample", type=int, help="N instances at random.")
 @click.option("--samples", type=int, help="Play each episode N times, with draws of its own each time.")
 @click.option("--stratify", callback=names, help="Draw the sample evenly over: category, language, company, h0.")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of everything random.")
+@click.option("--seed", type=SEED, help="Seed of everything random; 0 without it.")
 @click.option("--turns", type=int, help="Most turns of an episode.")
 @click.option("--questions", type=int, help="Most questions of an episode.")
 @click.option("--k", type=int, help="Chunks in a search result.")
@@ -60,8 +64,15 @@ from fiqkit.errors import UserError
 @click.option("--allow-self-grading", is_flag=True, help="Let a model under test grade or judge itself.")
 @click.option("--cache", type=FILE, help="SQLite file of completions to take from and add to.")
 @click.option("--once-an-orbit", is_flag=True, help="Play answer and search once for all readings of a question.")
+@click.option("--max-minutes", type=click.FloatRange(0, min_open=True), help="Begin no episode after so many minutes.")
+@click.option(
+    "--max-dollars",
+    type=click.FloatRange(0, min_open=True),
+    help="Begin none once the run has cost so much.",
+)
+@fail_under_option
 @click.option("--check-determinism", is_flag=True, help="Measure how often equal requests differ, for the manifest.")
-@click.option("--resume", metavar="RUN|last", help="Go on with an interrupted run; repeat its arguments.")
+@click.option("--resume", metavar="RUN|last", help="Go on with a run that was stopped, with its arguments.")
 @allow_host_option
 @isolate_option
 @store_option
@@ -71,42 +82,49 @@ def command(
     engine: tuple[str, ...],
     store: Path,
     as_json: bool,
+    gates: tuple[Any, ...],
     **options: Any,
 ) -> None:
     """Put agents through instances in one or more modes and record every episode.
 
-    Without arguments a small embedded model runs over the bundled instances. A run that was stopped with Ctrl-C, or
-    killed, goes on with the same command and --resume last.
+    \b
+    fiqkit run --agent qwen3-4b --modes answer,search,interact --limit 50
+    fiqkit run --resume last
+
+    Without arguments a small embedded model runs over the bundled instances. A run that was stopped with Ctrl-C, by a
+    limit, or killed, goes on with --resume last.
     """
     import asyncio
     from dataclasses import asdict
 
     from fiqkit.commands.progress import WorkProgress
-    from fiqkit.run.evaluation import Settings, evaluate
+    from fiqkit.run.evaluation import Settings, evaluate, remembered
     from fiqkit.run.players import choose_lineup
 
     if lineup and options["preset"]:
         raise click.UsageError("--preset is a line-up; give it or --lineup, not both")
-    settings = Settings(
-        lineup=choose_lineup(lineup or options["preset"], _given(options, _LINEUP), options["cards"]),
-        store=store,
-        engine=dict(_setting(text) for text in engine),
-        **_given(options, _SETTINGS),
-    )
+    before, kept = remembered(store, options["resume"]) if options["resume"] else (None, {})
+    kept |= _given(options, _SETTINGS) | ({"engine": dict(map(_setting, engine))} if engine else {})
+    chosen = choose_lineup(lineup or options["preset"], _given(options, _LINEUP), kept.get("cards"), before)
+    settings = Settings(lineup=chosen, store=store, **kept)
     with WorkProgress() as progress:
         result = asyncio.run(evaluate(settings, progress.watch))
     if as_json:
         print_json(asdict(result) | {"store": str(result.store)})
     else:
-        _print_table(result)
+        print_result(result, chosen.notice)
     for name, reason in result.left_out.items():
         click.echo(f"{name} could not run: {reason}", err=True)
-    if not result.complete:
-        click.echo(f"interrupted; go on with the same command and --resume {result.run}", err=True)
+    go_on = f"{program()} run --resume {result.run} --store {result.store}"
+    if result.stopped:
+        click.echo(f"stopped by {result.stopped}; go on: {go_on}, and a higher limit or none", err=True)
+    elif not result.complete:
+        click.echo(f"interrupted; go on: {go_on}", err=True)
         raise KeyboardInterrupt
     if result.episodes and result.engine_errors == result.episodes:
         raise UserError(f"run {result.run}: no episode could be played: {result.fault}")
-    if result.bugs or result.left_out:
+    fail_under(gates, result.rows)
+    if result.bugs or result.left_out or result.stopped:
         raise SystemExit(1)
 
 
@@ -118,12 +136,13 @@ _LINEUP = (
 _SETTINGS = (
     *("instances", "passages", "index", "prompts", "only", "limit", "sample", "stratify", "seed", "samples", "cards"),
     *("allow_self_grading", "resume", "cache", "check_determinism", "preset", "once_an_orbit"),
+    *("max_minutes", "max_dollars"),
 )
 
 
 def _given(options: dict[str, Any], wanted: tuple[str, ...]) -> dict[str, Any]:
     """The options among `wanted` that were given on the command line."""
-    return {name: options[name] for name in wanted if options[name] not in (None, ())}
+    return {name: value for name in wanted if (value := options[name]) not in (None, ()) and value is not False}
 
 
 def _setting(text: str) -> tuple[str, Any]:
@@ -141,24 +160,3 @@ def _setting(text: str) -> tuple[str, Any]:
 
 def _no_number(name: str) -> float:
     raise click.BadParameter(f"{name} is no number", param_hint="--engine-setting")
-
-
-def _failures(result: Any) -> tuple[tuple[int, str], ...]:
-    return (result.engine_errors, "engine errors"), (result.bugs, "bugs"), (result.unscored, "unscored verdicts")
-
-
-def _print_table(result: Any) -> None:
-    from rich.console import Console
-
-    from fiqkit.report.terminal import main_table
-
-    console = Console()
-    console.print(main_table(result.rows, width=console.width))
-    for row in result.usage:
-        cost = "" if row["dollars"] is None else f", ${row['dollars']:.2f}"
-        tokens = f"{row['prompt_tokens']:,} prompt and {row['output_tokens']:,} output tokens"
-        click.echo(f"{row['role']} {row['name']}: {row['requests']:,} requests, {tokens}, {row['seconds']:.0f} s{cost}")
-    failed = [f"{n} {what}" for n, what in _failures(result) if n]
-    told = f" ({', '.join(failed)}; --resume tries them again)" if failed else ""
-    click.echo(f"run {result.run}: {result.episodes} episodes{told} in {result.store.resolve()}")
-    click.echo(f"read one: fiqkit show {result.run} INSTANCE --store {result.store}")

@@ -5,16 +5,55 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from fiqkit.metrics.significance import FEW_CLUSTERS
+from fiqkit.records import Ending
 from fiqkit.report.numbers import Row, percent, percent_interval, points
 
 
 def notes(rows: Sequence[Row]) -> list[str]:
     """One line for each thing that a reader of the main table must know."""
-    return [*_left_out(rows), *_scaleless(rows), *_orbits(rows), *_untold(rows), *_retrieval(rows), *_engines(rows)]
+    return [
+        *_cut(rows),
+        *_left_out(rows),
+        *_scaleless(rows),
+        *_orbits(rows),
+        *_untold(rows),
+        *_retrieval(rows),
+        *_engines(rows),
+    ]
 
 
 def _name(row: Row) -> str:
     return f"{row['model']} {row['mode']}"
+
+
+_UNTOLD = {
+    Ending.TRUNCATED: "truncated",
+    Ending.CONTEXT_OVERFLOW: "context overflows",
+    Ending.ENGINE_ERROR: "engine errors",
+    Ending.BUG: "bugs",
+}  # endings in which the agent was not heard to its end
+_MENDS = {
+    Ending.TRUNCATED: "the agent was cut off, --max-tokens gives it more",
+    Ending.CONTEXT_OVERFLOW: "--context or fewer --result-tokens make room",
+}
+
+
+def no_rate(row: Row) -> str | None:
+    """What stands in the place of the rates of a row in which no agent was heard to its end: "3 truncated"."""
+    counts = {name: round(share * row["episodes"]) for name, share in row.get("endings", {}).items() if name in _UNTOLD}
+    if not counts or sum(counts.values()) < row["episodes"]:
+        return None
+    return ", ".join(f"{count} {_UNTOLD[Ending(name)]}" for name, count in counts.items())
+
+
+def _cut(rows: Sequence[Row]) -> list[str]:
+    """Rows with episodes that ended for want of room, which say nothing of what the agent would have answered."""
+    return [
+        f"{_name(row)}: {round(share * row['episodes'])} of {row['episodes']} episodes are {_UNTOLD[ending]}; {mend}"
+        for row in rows
+        for ending, mend in _MENDS.items()
+        if (share := row.get("endings", {}).get(ending))
+    ]
 
 
 def _left_out(rows: Sequence[Row]) -> list[str]:

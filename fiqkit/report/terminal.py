@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from fiqkit.report.notes import change_name, comparison_notes, notes
+from fiqkit.report.notes import change_name, comparison_notes, no_rate, notes
 from fiqkit.report.numbers import Row, number, p_value, percent, percent_interval, points
 from fiqkit.taxonomy import FORMS
 
@@ -157,12 +157,21 @@ def _one_table(rows: Sequence[Row], width: int, references: Sequence[Row], title
     for above, row in zip([None, *rows], rows, strict=False):
         if above and above["model"] != row["model"]:
             table.add_section()
-        table.add_row(*(column.cell(row) for column in shown))
+        table.add_row(*_cells(shown, row))
     if references:
         table.add_section()
     for row in references:
         table.add_row(*(column.cell(row) for column in shown), style="dim")
     return table
+
+
+def _cells(columns: Sequence[Column], row: Row) -> list[str]:
+    """The cells of a row. One in which no agent was heard to its end has no rate, and says what happened instead."""
+    instead = no_rate(row)
+    if instead is None:
+        return [column.cell(row) for column in columns]
+    told = {"n": str(row["n"]), "accuracy %": instead}
+    return [column.cell(row) if column.text else told.get(column.heading, "–") for column in columns]
 
 
 def comparison_table(comparisons: Sequence[Row]) -> RenderableType:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Awaitable, Mapping
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, date, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +27,14 @@ from fiqkit.roles.assess import Assessor
 from fiqkit.roles.interfaces import Grader, Judge, Simulator
 from fiqkit.run.draw import select
 from fiqkit.run.jobs import jobs_left
-from fiqkit.run.lineup import Lineup
+from fiqkit.run.limits import Limits
+from fiqkit.run.lineup import Lineup, override
 from fiqkit.run.manifest import manifest
 from fiqkit.run.players import Cast
 from fiqkit.run.reassess import reassess
 from fiqkit.run.scheduler import Finished, play_all
 from fiqkit.run.stage import Sources, Stage
-from fiqkit.run.watch import NOBODY, Watch
+from fiqkit.run.watch import NOBODY, Seen, Watch
 from fiqkit.run.work import Interrupted, Lane, Recorder
 from fiqkit.store.comparable import check_same
 from fiqkit.store.load import load_scored
@@ -58,6 +59,7 @@ class Settings:
         preset: the whole setting that the line-up stands for; "paper" says so where the data are others.
         check_determinism: measure how often equal requests differ, for the manifest.
         engine: settings for every model opened, such as {"threads": 1}.
+        max_minutes, max_dollars: no episode is begun after so much; see `fiqkit.run.limits`.
     """
 
     lineup: Lineup = Lineup()
@@ -80,6 +82,8 @@ class Settings:
     cache: Path | None = None
     check_determinism: bool = False
     engine: Mapping[str, Any] | None = None
+    max_minutes: float | None = None
+    max_dollars: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +95,8 @@ class Result:
         unscored: verdicts of the run's own grader and judge that could not be had; `--resume` tries them again.
         left_out: agents whose model cannot run, and why.
         fault: of the first episode that ended in an engine error or a bug, its last line.
+        seconds: from the first episode of this session to its last.
+        stopped: the limit that was reached before all episodes were played.
     """
 
     run: str
@@ -104,6 +110,8 @@ class Result:
     unscored: int = 0
     left_out: Mapping[str, str] = field(default_factory=dict)
     fault: str | None = None
+    seconds: float = 0.0
+    stopped: str | None = None
 
 
 async def evaluate(settings: Settings, watch: Watch = NOBODY) -> Result:
@@ -137,6 +145,8 @@ async def evaluate(settings: Settings, watch: Watch = NOBODY) -> Result:
     cast.check_names()
     if not settings.allow_self_grading:
         cast.check_self_grading()
+    if settings.max_dollars is not None:
+        cast.check_priced()
     plan = cast.plan()
     for line in plan.lines():
         watch.said(line)
@@ -181,24 +191,38 @@ async def evaluate(settings: Settings, watch: Watch = NOBODY) -> Result:
         run = _begin(store, settings, instances, described)
         before = store.resolve(run)["manifest"].get("usage", [])
         store.add_to_manifest(
-            run, probed | {"agents": described["agents"], "left_out": cast.left_out, "cards": cast.cards_in_full()}
+            run,
+            probed
+            | {"agents": described["agents"], "left_out": cast.left_out, "cards": cast.cards_in_full()}
+            | {"arguments": _arguments(settings)},
         )
         left = jobs_left(agents, modes, instances, store.done(run), settings.samples)
         to_play = sum(map(len, left))
         all_jobs = len(agents) * len(modes) * len(instances) * settings.samples
         watch.started(f"run {run}: {to_play} episodes to play", to_play, all_jobs - to_play)
 
+        spending = cast.spending(store, run, players, before)
+        limits = Limits(settings.max_minutes, settings.max_dollars, spending.total)
+        seen = Seen(watch)
+
+        def write(finished: list[Finished]) -> None:
+            store.write(run, finished)
+            spending.add(episode for episode, _ in finished)
+            seen.add(finished)
+
         async def work() -> None:
             unscored = {*store.to_grade(run, grader.name), *store.to_judge(run, judge.name)} if settings.resume else ()
             await reassess(store, unscored, assessor, cast.verdicts_in_flight(), on_interrupt=watch.interrupted)
             lanes = [
-                Lane(jobs, min(cast.in_flight(agent), len(jobs))) for agent, jobs in zip(agents, left, strict=True)
+                Lane(limits.within(jobs), min(cast.in_flight(agent), len(jobs)))
+                for agent, jobs in zip(agents, left, strict=True)
             ]
-            recorder: Recorder[Finished] = Recorder(partial(store.write, run), watch.progressed)
+            recorder: Recorder[Finished] = Recorder(write, watch.progressed)
             once = settings.once_an_orbit
             await play_all(lanes, world, assessor, recorder, watch.interrupted, once_an_orbit=once)
 
-        complete = await _to_its_end(store, run, work())
+        begun = time.monotonic()
+        complete = await _to_its_end(store, run, work(), limits)
         usage = cast.usage(store, run, players, before)
         store.add_to_manifest(run, {"usage": usage})
         return Result(
@@ -213,6 +237,8 @@ async def evaluate(settings: Settings, watch: Watch = NOBODY) -> Result:
             unscored=store.unscored(run, grader.name, judge.name),
             left_out=cast.left_out,
             fault=store.fault(run),
+            seconds=time.monotonic() - begun,
+            stopped=limits.reached,
         )
     finally:
         stage.close()
@@ -223,12 +249,12 @@ async def evaluate(settings: Settings, watch: Watch = NOBODY) -> Result:
             settings.store.unlink(missing_ok=True)
 
 
-async def _to_its_end(store: Store, run: str, work: Awaitable[None]) -> bool:
+async def _to_its_end(store: Store, run: str, work: Awaitable[None], limits: Limits) -> bool:
     """Do the work of a run; its status says truthfully how it ended, whatever happens."""
     status = "partial"
     try:
         await work
-        status = "done"
+        status = "partial" if limits.reached else "done"
     except Interrupted:
         pass
     finally:
@@ -241,7 +267,7 @@ async def _to_its_end(store: Store, run: str, work: Awaitable[None]) -> bool:
 def _comparable(settings: Settings, instances: list[Instance]) -> dict[str, Any]:
     """What must be equal for a run to be resumed: everything that can change an episode, and the list of jobs."""
     lineup = asdict(settings.lineup)
-    del lineup["in_flight"]
+    del lineup["in_flight"], lineup["notice"]
     lineup["agent"] = tuple(map(without_credentials, lineup["agent"]))
     lineup |= {role: without_credentials(lineup[role]) for role in ("simulator", "grader", "judge")}
     return {
@@ -253,6 +279,39 @@ def _comparable(settings: Settings, instances: list[Instance]) -> dict[str, Any]
         "instances": len(instances),
         "engine": dict(settings.engine or {}),
     }
+
+
+_PATHS = ("instances", "passages", "index", "prompts", "cards", "cache")
+_NOT_KEPT = ("lineup", "store", "resume", "check_determinism", "max_minutes", "max_dollars")
+
+
+def _arguments(settings: Settings) -> dict[str, Any]:
+    """What a run was started with, so that it can be resumed without repeating it; credentials are left out."""
+    kept = {f.name: getattr(settings, f.name) for f in fields(settings) if f.name not in _NOT_KEPT}
+    paths = {name: str(kept[name].resolve()) for name in _PATHS if kept[name]}
+    lineup = {name: value for name, value in asdict(settings.lineup).items() if value is not None}
+    lineup["agent"] = list(map(without_credentials, lineup["agent"]))
+    return {**kept, **dict.fromkeys(_PATHS), **paths, "lineup": lineup}
+
+
+def remembered(store_file: Path, run: str) -> tuple[Lineup | None, dict[str, Any]]:
+    """The line-up and the other arguments (fields of `Settings`) that a run was started with.
+
+    None of either for a store without a run, and for a run that an earlier version played.
+
+    Raises:
+        UserError: no such run.
+    """
+    if not store_file.exists():
+        return None, {}
+    with closing(Store(store_file)) as store:
+        kept = store.resolve(run)["manifest"].get("arguments") if store.runs() else None
+    if not kept:
+        return None, {}
+    lineup = override(Lineup(), kept.pop("lineup"), f"{store_file}: run {run}")
+    given = {name: value for name, value in kept.items() if value is not None}
+    given |= {name: Path(given[name]) for name in _PATHS if name in given}
+    return lineup, given | {name: tuple(given[name]) for name in ("only", "stratify")}
 
 
 def _date(store: Store, settings: Settings) -> date:

@@ -31,6 +31,7 @@ class Lineup:
         passage_chars: an own passage is cut after so many characters, as the paper did; None leaves it whole.
         confidence: "action" as part of the answer, "post-hoc" in a call of its own after it.
         prompt_language: language of the prompts, "en" or "zh"; None takes each instance's.
+        notice: what to look at in the table; printed under it.
         constructor, verifier, teacher: models for building instances and demonstrations; a run does not load them.
     """
 
@@ -55,6 +56,7 @@ class Lineup:
     passage_chars: int | None = None
     confidence: str = "action"
     prompt_language: str | None = None
+    notice: str | None = None
 
 
 _KINDS: dict[str, tuple[type, ...]] = {

@@ -24,6 +24,7 @@ from fiqkit.models.engine import Engine, EngineError, Message, Request, Sampling
 from fiqkit.models.opening import off_loop
 from fiqkit.records import Instance
 from fiqkit.roles.interfaces import Grader, Judge, Simulator
+from fiqkit.run.limits import Spending
 from fiqkit.run.lineup import Lineup, load, override
 from fiqkit.store.store import Store
 from fiqkit.store.usage import Row, agent_usage, role_usage
@@ -52,12 +53,19 @@ def card_of(agent: str) -> str | None:
     return own.card_of(agent) if own.names_factory(agent) else agent
 
 
-def choose_lineup(name: str | None, options: Mapping[str, Any], cards: Path | None = None) -> Lineup:
+def choose_lineup(
+    name: str | None, options: Mapping[str, Any], cards: Path | None = None, before: Lineup | None = None
+) -> Lineup:
     """The line-up that a name and overriding options mean.
 
     Without a name, agents that only show that the chain works (cards with `measures = false`) get the small budgets of
     the demo line-up, and all others the protocol's.
+
+    Args:
+        before: that of a run which is resumed; it stands where no other one is named.
     """
+    if name is None and before is not None:
+        return override(before, options, "options")
     if name is None:
         agents = options.get("agent", Lineup().agent)
         shown = [card for agent in agents if (card := card_of(agent))]
@@ -282,13 +290,37 @@ class Cast:
 
     def usage(self, store: Store, run: str, roles: Mapping[str, Any], before: Sequence[Row]) -> list[Row]:
         """What agents and roles consumed; `before` is what an interrupted run had recorded."""
-        cards = {card.name: card for card in self.members()["agent"]}
-        rows = agent_usage(store, run, cards | {f"{name}{THINKING}": card for name, card in cards.items()})
-        for role, player in roles.items():
-            card = played_by(role, getattr(self.lineup, role))[1]
-            if card:
-                rows.append(role_usage(role, player.name, player.usage, find_card(card, self.cards), before))
+        rows = agent_usage(store, run, self._cards_of_agents())
+        for role, card in self._cards_of_roles().items():
+            rows.append(role_usage(role, roles[role].name, roles[role].usage, card, before))
         return rows
+
+    def spending(self, store: Store, run: str, roles: Mapping[str, Any], before: Sequence[Row]) -> Spending:
+        """What the run has cost until now, and will have at any time of this session."""
+        spent = sum(row["dollars"] or 0.0 for row in self.usage(store, run, roles, before))
+        used = [(roles[role].usage, card) for role, card in self._cards_of_roles().items()]
+        return Spending(spent, self._cards_of_agents(), used)
+
+    def check_priced(self) -> None:
+        """Refuse a limit of dollars where nothing has a price.
+
+        Raises:
+            UserError: no card of the run has one.
+        """
+        members = [card for cards in self.members().values() for card in cards]
+        if not any(card.price_in or card.price_out for card in members):
+            raise UserError(
+                "--max-dollars: no model of this run has a price; set price_in and price_out (US dollars for a million "
+                "tokens) on its card"
+            )
+
+    def _cards_of_agents(self) -> dict[str, Card]:
+        cards = {card.name: card for card in self.members()["agent"]}
+        return cards | {f"{name}{THINKING}": card for name, card in cards.items()}
+
+    def _cards_of_roles(self) -> dict[str, Card]:
+        named = {role: played_by(role, getattr(self.lineup, role))[1] for role in _KINDS}
+        return {role: find_card(name, self.cards) for role, name in named.items() if name}
 
     def in_flight(self, agent: Agent) -> int:
         """How many episodes of an agent to have in flight: enough that its engine never waits for one.

@@ -185,6 +185,7 @@ class Pool:
                 self._turn_away(fault)
                 break
             avoid = endpoint
+            _log.info("%s; tried again", fault, extra={"tried_again": True})
             if not self._another(endpoint):
                 if (fault.retry_after or 0) > self._patience.longest_pause:
                     raise EngineError(
