@@ -72,7 +72,7 @@ def fiqkit() -> None:
 
 def main(args: list[str] | None = None) -> Any:
     """Entry point of the console script. Exit codes: 0 done, 1 done but for some failures, 2 bad input,
-    130 interrupted."""
+    3 below --fail-under, 130 interrupted."""
     offline.enforce()
     try:
         fiqkit.main(args=args, prog_name="fiqkit", standalone_mode=False)

@@ -101,7 +101,7 @@ def test_a_gate_holds_models_alone_and_fails_where_nothing_was_scored() -> None:
     assert failures([parse_gate("accuracy=0.1")], rows) == ["m answer: no episode was scored"]
     assert failures([parse_gate("search:accuracy=0.51")], rows) == ["m search: accuracy is 0.5, below 0.51"]
     for text in ("accuracy", "accuracy=", "accuracy=nan", "accuracy=60", "acc=0.5", "nowhere:accuracy=0.5", "=1"):
-        with pytest.raises(UserError, match="--fail-under|unknown mode"):
+        with pytest.raises(UserError, match=r"--fail-under|unknown mode"):
             parse_gate(text)
 
 
