@@ -141,7 +141,7 @@ def test_weights_inside_a_wheel_travel_with_it() -> None:
 
 def test_pickled_weights_are_refused(tmp_path: Path) -> None:
     (tmp_path / "pytorch_model.bin").write_bytes(b"\x80\x04")
-    with pytest.raises(UserError, match=r"pytorch_model\.bin, whose reading could run code"):
+    with pytest.raises(UserError, match=r"pytorch_model\.bin is a pickle, whose reading could run code"):
         of_card(Card("own", "transformers", str(tmp_path)))
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from fiqkit.errors import UserError
+from fiqkit.models.cards.formats import check_formats
 
 if TYPE_CHECKING:
     import numpy as np
@@ -70,8 +71,11 @@ class MiniLM:
         from sentence_transformers import SentenceTransformer
         from transformers.utils.logging import disable_progress_bar
 
+        check_formats(f"the embedder {self.name}", self._folder)
         disable_progress_bar()
-        return SentenceTransformer(str(self._folder), device="cpu")
+        return SentenceTransformer(
+            str(self._folder), device="cpu", local_files_only=True, model_kwargs={"use_safetensors": True}
+        )
 
     @cached_property
     def sha256(self) -> str:

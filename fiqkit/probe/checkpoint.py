@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from fiqkit.errors import MissingExtra, UserError
+from fiqkit.models import checkpoint as checkpoint_files
+from fiqkit.models.cards import formats
 from fiqkit.models.cards.cards import Card, all_cards, find_card
 from fiqkit.models.cards.memory import this_machine
 from fiqkit.models.cards.weights import fingerprint, to_transformers, would_be
+from fiqkit.models.checkpoint import first_line
 from fiqkit.models.local.threads import choose_threads
 
 _BYTES = {"f32": 4.0, "bf16": 2.0, "fp16": 2.0, "4bit": 0.53}  # nf4 with double quantisation: 4.127 bits and blocks
@@ -46,7 +48,7 @@ class Checkpoint:
         try:
             return AutoConfig.from_pretrained(self.folder, local_files_only=True).get_text_config()
         except (OSError, ValueError, KeyError) as error:
-            raise UserError(f"{self.folder}/config.json: transformers cannot use it: {_first_line(error)}") from error
+            raise UserError(f"{self.folder}/config.json: transformers cannot use it: {first_line(error)}") from error
 
 
 def find_checkpoint(name: str) -> Checkpoint:
@@ -139,13 +141,7 @@ def memory_need(checkpoint: Checkpoint, dtype: str, prompts: int) -> Need:
 def _tensor_shapes(folder: Path) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Name and shape of every tensor, from the headers alone."""
     for file in sorted(folder.glob("*.safetensors")):
-        with file.open("rb") as stream:
-            try:
-                (length,) = struct.unpack("<Q", stream.read(8))
-                header = json.loads(stream.read(length))
-            except (struct.error, ValueError, MemoryError, OverflowError) as error:
-                raise UserError(f"{file}: not a whole safetensors file; fetch it again") from error
-        yield from ((name, tuple(v["shape"])) for name, v in header.items() if name != "__metadata__")
+        yield from ((name, tuple(tensor["shape"])) for name, tensor in formats.read_safetensors(file).items())
 
 
 def check_memory(need: Need) -> None:
@@ -181,14 +177,7 @@ def load_tokenizer(checkpoint: Checkpoint) -> Any:
     Raises:
         UserError: the folder holds none.
     """
-    from transformers import AutoTokenizer
-
-    try:
-        return AutoTokenizer.from_pretrained(checkpoint.folder, local_files_only=True)
-    except (OSError, ValueError) as error:
-        raise UserError(
-            f"{checkpoint.folder}: no tokenizer can be read there; copy the tokenizer's files too"
-        ) from error
+    return checkpoint_files.load_tokenizer(checkpoint.name, checkpoint.folder)
 
 
 def load_model(checkpoint: Checkpoint, dtype: str) -> Any:
@@ -199,13 +188,11 @@ def load_model(checkpoint: Checkpoint, dtype: str) -> Any:
         MissingExtra: 4-bit without bitsandbytes.
     """
     import torch
-    from transformers import AutoModelForCausalLM, BitsAndBytesConfig
-    from transformers.utils import logging
+    from transformers import BitsAndBytesConfig
 
-    logging.disable_progress_bar()
     torch.set_num_threads(choose_threads())
     torch_dtype = {"f32": torch.float32, "fp16": torch.float16}.get(dtype, torch.bfloat16)
-    options: dict[str, Any] = {"dtype": torch_dtype, "local_files_only": True}
+    options: dict[str, Any] = {"dtype": torch_dtype}
     if dtype == "4bit":
         options["quantization_config"] = BitsAndBytesConfig(
             load_in_4bit=True,
@@ -216,15 +203,9 @@ def load_model(checkpoint: Checkpoint, dtype: str) -> Any:
     if torch.cuda.is_available():
         options["device_map"] = "auto"
     try:
-        return AutoModelForCausalLM.from_pretrained(checkpoint.folder, **options).eval()
+        return checkpoint_files.load_model(checkpoint.name, checkpoint.folder, **options).eval()
     except ImportError as error:
         raise MissingExtra(f"loading in {dtype}", "probe") from error
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
-        raise UserError(f"{checkpoint.folder}: transformers cannot load it: {_first_line(error)}") from error
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
 # --- adapters -------------------------------------------------------------------------------------------------------
@@ -236,10 +217,8 @@ def check_adapter(folder: Path, checkpoint: Checkpoint) -> None:
     Raises:
         UserError: no adapter there, or it names another base, or its shapes are not this model's.
     """
-    try:
-        config = json.loads((folder / "adapter_config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"{folder}: no adapter there; --adapter takes a folder with adapter_config.json") from error
+    formats.check_adapter(folder)
+    config = json.loads((folder / "adapter_config.json").read_text(encoding="utf-8"))
     base = str(config.get("base_model_name_or_path") or "")
     if base and base.lower() not in checkpoint.aliases and Path(base).name.lower() not in checkpoint.aliases:
         raise UserError(

@@ -8,6 +8,7 @@ from pathlib import Path
 from fiqkit.errors import UserError
 from fiqkit.models.cards.cards import Card
 from fiqkit.models.cards.weights import to_transformers, write_atomically
+from fiqkit.models.checkpoint import load_model, load_tokenizer
 from fiqkit.models.checks.adapters import RECORD, check_base, read_record, template_of
 from fiqkit.train.model import need_training
 
@@ -30,12 +31,9 @@ def merge(adapter: Path, base: Card, out: Path) -> Path:
     folder = to_transformers(base)
     check_base(adapter, base.name, folder)
     from peft import PeftModel
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-    from transformers.utils import logging
 
-    logging.disable_progress_bar()
-    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype="auto", local_files_only=True)
+    tokenizer = load_tokenizer(base.name, folder)
+    model = load_model(base.name, folder, dtype="auto")
     try:
         merged = PeftModel.from_pretrained(model, str(adapter)).merge_and_unload()
     except (RuntimeError, ValueError, KeyError) as error:

@@ -15,6 +15,7 @@ from fiqkit import __version__
 from fiqkit.errors import UserError, need
 from fiqkit.models.cards.cards import find_card
 from fiqkit.models.cards.weights import fingerprint, locate, to_transformers, write_atomically
+from fiqkit.models.checkpoint import load_model, load_tokenizer
 from fiqkit.models.checks.adapters import RECORD, check_base
 from fiqkit.models.quantised import quantised_share
 from fiqkit.models.template import ChatTemplate
@@ -85,14 +86,12 @@ def load(recipe: Recipe, adapter: Path | None = None) -> Trainee:
     """
     check_machine(recipe)
     import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer, BitsAndBytesConfig
-    from transformers.utils import logging
+    from transformers import BitsAndBytesConfig
 
     card = find_card(recipe.model)
     folder, source = to_transformers(card), locate(card)
     if adapter is not None:
         check_base(adapter, recipe.model, folder)
-    logging.disable_progress_bar()
     on_gpu = torch.cuda.is_available()
     dtype = torch.bfloat16 if on_gpu else torch.float32
     quantised = BitsAndBytesConfig(
@@ -101,17 +100,14 @@ def load(recipe: Recipe, adapter: Path | None = None) -> Trainee:
         bnb_4bit_use_double_quant=True,
         bnb_4bit_compute_dtype=dtype,
     )
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        base = AutoModelForCausalLM.from_pretrained(
-            folder,
-            dtype=dtype,
-            quantization_config=quantised if recipe.quantisation == "nf4" else None,
-            device_map={"": 0} if on_gpu else None,
-            local_files_only=True,
-        )
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
-        raise UserError(f"{recipe.model}: transformers cannot load {folder}: {str(error).splitlines()[0]}") from None
+    tokenizer = load_tokenizer(recipe.model, folder)
+    base = load_model(
+        recipe.model,
+        folder,
+        dtype=dtype,
+        quantization_config=quantised if recipe.quantisation == "nf4" else None,
+        device_map={"": 0} if on_gpu else None,
+    )
     share = quantised_share(base)
     if recipe.quantisation == "nf4" and share < recipe.least_4bit:
         raise UserError(

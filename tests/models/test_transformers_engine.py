@@ -203,8 +203,15 @@ def test_refusals(engine: TransformersEngine, folder: Path, tmp_path: Path) -> N
         run(engine.complete(ask("Hi", adapter="/none")))
     with pytest.raises(UserError, match="a context of 300 tokens was asked of a model made for 256"):
         open_engine(card(folder), context=300)
-    with pytest.raises(UserError, match="transformers cannot load"):
+    with pytest.raises(UserError, match="holds no safetensors or GGUF; fetch the weights too"):
         open_engine(card(tmp_path))
+
+
+def without(weights: bytes, tensor: str) -> bytes:
+    """A safetensors file without one of its tensors."""
+    from safetensors.torch import load, save
+
+    return save({name: values for name, values in load(weights).items() if name != tensor})
 
 
 def test_cut_weights_and_no_template(folder: Path, tmp_path: Path) -> None:
@@ -212,7 +219,14 @@ def test_cut_weights_and_no_template(folder: Path, tmp_path: Path) -> None:
         (tmp_path / file.name).write_bytes(file.read_bytes())
     whole = (folder / "model.safetensors").read_bytes()
     (tmp_path / "model.safetensors").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(UserError, match="tiny: transformers cannot load") as caught:
+    with pytest.raises(UserError, match=r"model\.safetensors: the file is not as long as its header says"):
+        open_engine(card(tmp_path))
+    (tmp_path / "model.safetensors").write_bytes(without(whole, "model.embed_tokens.weight"))
+    with pytest.raises(UserError, match=r"tiny: .* lacks the tensor model\.embed_tokens\.weight"):
+        open_engine(card(tmp_path))
+    (tmp_path / "model.safetensors").write_bytes(whole)
+    (tmp_path / "tokenizer.json").write_text('{"model": []}')
+    with pytest.raises(UserError, match="tiny: no tokenizer can be read") as caught:
         open_engine(card(tmp_path))
     assert "\n" not in str(caught.value)
     tokenizer = tiny_tokenizer()

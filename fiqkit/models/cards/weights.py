@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fiqkit.errors import UserError
 from fiqkit.models.cards.cards import Card
-from fiqkit.models.cards.gguf_header import read_header
+from fiqkit.models.cards.formats import check_formats, check_header
 
 DEFAULT_CONTEXT = 8192  # tokens that a model is opened with where neither its card nor the run says how many
 _PART = re.compile(r"(.+)-(\d{5})-of-(\d{5})\.gguf")
@@ -41,7 +41,7 @@ def locate(card: Card) -> Path:
     """The existing file or folder of a card's weights.
 
     Raises:
-        UserError: nothing is there; says how to get it.
+        UserError: nothing is there, says how to get it; or only a pickle is.
     """
     path = would_be(card)
     if isinstance(path, str):
@@ -51,6 +51,7 @@ def locate(card: Card) -> Path:
     if missing := missing_files(path):
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise UserError(f"{card.name}: {path} is not whole, {missing[0]} is missing{more}; {how_to_get(card)}")
+    check_formats(card.name, path)
     return path
 
 
@@ -99,8 +100,8 @@ def _hub_path(rest: str) -> Path:
 
 
 def weight_files(path: Path) -> list[Path]:
-    """The files that hold the weights: the file itself with its other parts, or a folder's safetensors (bin where there
-    are none); a folder that holds them twice, as shards and consolidated, has them once."""
+    """The files that hold the weights: the file itself with its other parts, or a folder's safetensors; a
+    folder that holds them twice, as shards and consolidated, has them once."""
     return [file for file in _named_files(path) if file.exists()]
 
 
@@ -121,7 +122,7 @@ def _named_files(path: Path) -> list[Path]:
             return [path / shard for shard in sorted(set(shards))]
         except (ValueError, KeyError, AttributeError, TypeError):
             pass  # the files themselves will tell
-    for pattern in ("*.safetensors", "*.bin", "*.gguf"):
+    for pattern in ("*.safetensors", "*.gguf"):
         found = sorted(path.glob(pattern))
         if split := [file for file in found if not file.name.startswith("consolidated")]:
             return split
@@ -177,12 +178,13 @@ def to_transformers(card: Card) -> Path:
     folder under its fingerprint; the tokenizer and the chat template are those inside the file.
 
     Raises:
-        UserError: no weights, or a GGUF of an architecture that transformers cannot read.
+        UserError: no weights, damaged ones, or a GGUF of an architecture that transformers cannot read.
     """
     path = locate(card)
+    for file in weight_files(path):
+        check_header(file)  # a damaged file makes the library that reads it next hang
     if path.is_dir():
         return path
-    read_header(path)  # a damaged file makes the library that reads it next hang
     target = cache_folder() / "safetensors" / fingerprint(path)[:16]
     if (target / "config.json").is_file():
         return target
@@ -194,16 +196,11 @@ def _convert(card: Card, gguf: Path, target: Path) -> None:
     import shutil
 
     import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-    from transformers.utils import logging
 
-    logging.disable_progress_bar()
-    where, name = str(gguf.parent), gguf.name
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(where, gguf_file=name, local_files_only=True)
-        model = AutoModelForCausalLM.from_pretrained(where, gguf_file=name, dtype=torch.float32, local_files_only=True)
-    except (ValueError, KeyError, OSError, ImportError) as error:
-        raise UserError(f"{card.name}: transformers cannot read {gguf}: {_first_line(error)}") from None
+    from fiqkit.models.checkpoint import load_model, load_tokenizer
+
+    tokenizer = load_tokenizer(card.name, gguf.parent, gguf_file=gguf.name)
+    model = load_model(card.name, gguf.parent, gguf_file=gguf.name, dtype=torch.float32)
     # The loader leaves marks of the quantised file, which would make the saved copy look quantised.
     vars(model).update(hf_quantizer=None, is_quantized=False)
     vars(model.config).pop("quantization_config", None)
@@ -218,7 +215,3 @@ def _convert(card: Card, gguf: Path, target: Path) -> None:
         if not (target / "config.json").is_file():
             raise
         shutil.rmtree(part)
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__

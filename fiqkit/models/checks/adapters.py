@@ -15,6 +15,7 @@ from typing import Any
 
 from fiqkit.errors import UserError
 from fiqkit.models.cards.cards import Card, find_card
+from fiqkit.models.cards.formats import check_adapter
 from fiqkit.models.cards.gguf_header import read_header, read_shapes
 from fiqkit.models.cards.weights import fingerprint
 
@@ -26,15 +27,14 @@ def read_record(adapter: Path) -> Mapping[str, Any]:
     """How an adapter was made; empty where it was made elsewhere.
 
     Raises:
-        UserError: no adapter there, or a damaged record.
+        UserError: no adapter there, one in a pickle, or a damaged record.
     """
     if adapter.is_file():
         path, text = adapter, read_header(adapter).get(RECORD_KEY) or "{}"
-    elif (adapter / "adapter_config.json").is_file():
+    else:
+        check_adapter(adapter)
         path = adapter / RECORD
         text = path.read_text("utf-8") if path.is_file() else "{}"
-    else:
-        raise UserError(f"no adapter at {adapter}; expected a folder with adapter_config.json, or a GGUF file of one")
     try:
         record = json.loads(text)
     except ValueError as error:

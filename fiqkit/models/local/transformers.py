@@ -15,11 +15,12 @@ from typing import Any
 
 import torch
 import transformers
-from safetensors import SafetensorError
 
 from fiqkit.errors import MissingExtra, UserError
 from fiqkit.models.cards.cards import Card
+from fiqkit.models.cards.formats import check_adapter
 from fiqkit.models.cards.weights import DEFAULT_CONTEXT, fingerprint, to_transformers
+from fiqkit.models.checkpoint import load_model, load_tokenizer
 from fiqkit.models.checks.adapters import check_base, template_of
 from fiqkit.models.constraints.structured import check_request
 from fiqkit.models.engine import Capabilities, Completion, ContextOverflow, Request
@@ -59,18 +60,11 @@ def open_engine(
     on_gpu = device != "cpu" and torch.cuda.is_available()
     used = Threads(threads, fixed=parallel == 1)
     torch.set_num_threads(used.now())
-    transformers.utils.logging.disable_progress_bar()
     kind = ("auto" if on_gpu else "float32") if dtype == "auto" else dtype
-    try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        model = transformers.AutoModelForCausalLM.from_pretrained(
-            folder,
-            dtype=kind,
-            device_map=device if device != "auto" else ("auto" if on_gpu else None),
-            local_files_only=True,
-        )
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
-        raise UserError(f"{card.name}: transformers cannot load {folder}: {str(error).splitlines()[0]}") from None
+    tokenizer = load_tokenizer(card.name, folder)
+    model = load_model(
+        card.name, folder, dtype=kind, device_map=device if device != "auto" else ("auto" if on_gpu else None)
+    )
     return TransformersEngine(
         model,
         tokenizer,
@@ -187,8 +181,7 @@ class TransformersEngine:
             raise UserError(f"{self.name}: a live module takes no adapters of others; its owner sets its own")
         if importlib.util.find_spec("peft") is None:
             raise MissingExtra("a LoRA adapter", "train")
-        if not (Path(path) / "adapter_config.json").is_file():
-            raise UserError(f"{self.name}: no adapter at {path}; expected a folder with adapter_config.json")
+        check_adapter(Path(path))
         check_base(Path(path), self.name, self._folder)
         self._templates[path] = self._template.like(template_of(Path(path)))
         return self._templates[path]

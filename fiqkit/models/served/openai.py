@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -28,6 +27,7 @@ from fiqkit.models.messages import sendable, wants_folding
 from fiqkit.models.reasoning import begins_inside
 from fiqkit.models.served.dialects import DIALECTS, Dialect
 from fiqkit.models.served.faults import Patience, Rejected, mend
+from fiqkit.models.served.keys import api_key as read_key
 from fiqkit.models.served.pace import Pace
 from fiqkit.models.served.pool import Pool
 from fiqkit.models.served.reply import read_reply
@@ -43,6 +43,7 @@ def open_engine(
     parallel: int = 64,
     dialect: str = "auto",
     api_key_env: str = "",
+    api_key_file: str = "",
     requests_per_minute: float = 0,
     tokens_per_minute: float = 0,
     timeout: float = 600.0,
@@ -61,7 +62,8 @@ def open_engine(
             says that it has.
         parallel: the most requests in flight at one server; how many really are follows its latency.
         dialect: a key of `DIALECTS`; "auto" asks the server.
-        api_key_env: environment variable that holds the API key.
+        api_key_env: environment variable that holds the API key; NAME_FILE may name a file with it instead.
+        api_key_file: file that holds the API key and that its owner alone can read (mode 600).
         requests_per_minute, tokens_per_minute: the provider's limits; 0 for none.
         timeout: seconds for one reply.
         attempts: tries of one request before its episode ends as `engine_error`.
@@ -86,7 +88,7 @@ def open_engine(
         card.model,
         context=context or card.context,
         dialect=None if dialect == "auto" else dialect,
-        api_key=_api_key(api_key_env, card),
+        api_key=read_key(card, api_key_env, api_key_file),
         parallel=parallel,
         patience=Patience(timeout=timeout, attempts=attempts),
         pace=Pace(requests_per_minute, tokens_per_minute),
@@ -113,20 +115,6 @@ def _base_url(url: str, card: Card) -> str:
     offline.allow_server(parts.hostname or "", card.name)
     path = parts.path.rstrip("/").removesuffix("/chat/completions")
     return urlunsplit(parts._replace(path=path, fragment=""))
-
-
-def _api_key(variable: str, card: Card) -> str:
-    if not variable:
-        made_up = card.source.lower().startswith(("http://", "https://"))  # a URL on the command line names no variable
-        variable = "FIQKIT_API_KEY" if made_up and os.environ.get("FIQKIT_API_KEY") else ""
-    if not variable:
-        return ""
-    key = os.environ.get(variable, "").strip()
-    if not key:
-        raise UserError(f"{card.name}: the environment variable {variable} with the API key is not set")
-    if not key.isprintable() or not key.isascii():
-        raise UserError(f"{card.name}: the API key in {variable} holds a line break or another character that none has")
-    return key
 
 
 class Child(Protocol):

@@ -140,8 +140,9 @@ def _startup_error(name: str, url: str, fault: Fault) -> UserError:
     }
     if fault.status in (401, 403):
         return UserError(
-            f"{name}: {url} refuses the API key; put it into FIQKIT_API_KEY, or into another environment variable and "
-            f"name that: --engine-setting api_key_env=NAME, in a card settings.api_key_env ({fault})"
+            f"{name}: {url} refuses the API key; put it into FIQKIT_API_KEY, or into another environment variable or "
+            f"a file of mode 600 and name that: --engine-setting api_key_env=NAME or api_key_file=FILE, in a card "
+            f"settings.api_key_env or settings.api_key_file ({fault})"
         )
     return UserError(f"{name}: {fault}; {mends.get(fault.kind, 'look into the server log')}")
 

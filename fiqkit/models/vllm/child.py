@@ -19,6 +19,7 @@ from pathlib import Path
 from fiqkit import offline
 from fiqkit.errors import UserError
 from fiqkit.models.cards.cards import Card
+from fiqkit.models.cards.formats import check_adapter
 from fiqkit.models.cards.memory import describe_weights
 from fiqkit.models.cards.weights import cache_folder, locate, to_transformers
 from fiqkit.models.opening import abandoned
@@ -203,6 +204,8 @@ def open_engine(
         )
     port = port or free_port()
     length = context or card.context or describe_weights(card).context
+    for path in adapters:
+        check_adapter(Path(path))
     names = {path: f"adapter-{number}" for number, path in enumerate(adapters)}
     if kind == "vllm":
         command = vllm_command(

@@ -19,6 +19,7 @@ from typing import Any
 from fiqkit import offline
 from fiqkit.errors import UserError
 from fiqkit.models.cards.cards import Card
+from fiqkit.models.cards.formats import check_adapter
 from fiqkit.models.cards.memory import describe_weights
 from fiqkit.models.cards.weights import fingerprint, to_transformers
 from fiqkit.models.constraints.structured import breach, check_request
@@ -206,6 +207,8 @@ class VllmEngine:
             return None
         if not self.can.adapters:
             raise UserError(f"{self.name}: opened without room for adapters; set `adapters = true` in its card")
+        if path not in self._adapters:
+            check_adapter(Path(path))
         from vllm.lora.request import LoRARequest
 
         number = self._adapters.setdefault(path, len(self._adapters) + 1)
