@@ -265,7 +265,7 @@ def test_cut_weights_are_one_line(cut: int, instances: list[Instance], tmp_path:
 
 
 def test_a_folder_without_a_model_is_one_line(instances: list[Instance], tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"holds no config.json"):
+    with pytest.raises(UserError, match=r"holds no safetensors or GGUF"):
         run(tmp_path, instances, tmp_path / "out")
     folder = make_checkpoint(tmp_path / "m", "qwen3")
     edit_json(folder / "config.json", model_type="no_such_thing")
