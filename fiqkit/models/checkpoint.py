@@ -27,7 +27,7 @@ def load_model(who: str, folder: Path, **options: Any) -> Any:
 
     logging.disable_progress_bar()
     try:
-        model, loading = AutoModelForCausalLM.from_pretrained(
+        loaded: Any = AutoModelForCausalLM.from_pretrained(
             folder,
             local_files_only=True,
             use_safetensors=True,
@@ -39,6 +39,7 @@ def load_model(who: str, folder: Path, **options: Any) -> Any:
         raise
     except Exception as error:  # whatever a library makes of a damaged file
         raise UserError(f"{who}: transformers cannot load {folder}: {first_line(error)}") from error
+    model, loading = loaded
     if missing := sorted(loading["missing_keys"]):
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise UserError(f"{who}: {folder} lacks the tensor {missing[0]}{more}; fetch the weights again")
