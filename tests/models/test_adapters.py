@@ -214,7 +214,7 @@ def test_a_damaged_adapter_is_one_line_or_harmless(
     raw = (folder / "adapter_model.safetensors").read_bytes()
     (tmp_path / "adapter_config.json").write_text((folder / "adapter_config.json").read_text())
     (tmp_path / "adapter_model.safetensors").write_bytes(raw[: int(cut * len(raw))])
-    with pytest.raises(UserError, match="no adapter's weights, or damaged ones"):
+    with pytest.raises(UserError, match=r"adapter_model\.safetensors"):
         to_gguf(tmp_path, gguf, tmp_path / "out.gguf")
 
 
