@@ -95,6 +95,12 @@ def main(args: list[str] | None = None) -> Any:
     except (KeyboardInterrupt, click.Abort):
         click.echo("fiqkit: interrupted", err=True)
         sys.exit(130)
+    except Exception:
+        files = sys.modules.get("fiqkit.sqlite_file")
+        damaged = files.damage() if files else None
+        if damaged is None:
+            raise  # a bug keeps its traceback
+        _fail(f"fiqkit: {damaged}")
 
 
 # What a path that was given, or the disk under it, can be at fault for. Reading and writing name no file.

@@ -7,6 +7,7 @@ schema's version is the number of migrations that made it, and stands in `user_v
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import shutil
 import sqlite3
@@ -26,6 +27,9 @@ _MAGIC = b"SQLite format 3\0"
 _LOGGED = 2  # byte 18 of a file that keeps a write-ahead log
 _SWITCHES = 600  # tries, a twentieth of a second apart
 _PATIENCE = 60_000  # milliseconds that a writer waits for others that write the same file
+
+
+_opened: dict[Path, Kind] = {}  # by this process
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,7 @@ def open_to_read(path: Path, kind: Kind) -> tuple[Database, int]:
     """
     if not path.exists():
         raise UserError(f"{path}: no {kind.what} there; {kind.missing.format(path=path)}")
+    _opened[path] = kind
     with _as_user_error(path, kind):
         db = _reader(path)
         version = _version(db, kind)
@@ -99,6 +104,17 @@ def close(db: Database) -> None:
         db.conn.execute("PRAGMA busy_timeout=0")
         db.conn.execute("PRAGMA journal_mode=DELETE")
     db.conn.close()
+
+
+def damage() -> str | None:
+    """Which file that this process has opened is damaged, and how; None where all are sound.
+
+    It reads the files whole, and so is asked where something went wrong that no sound file brings about.
+    """
+    for path, kind in _opened.items():
+        if path.exists() and (why := _damage(path)):
+            return f"{path}: a damaged {kind.what} ({why}); {kind.mend}"
+    return None
 
 
 @contextmanager
@@ -172,6 +188,36 @@ def _version(db: Database, kind: Kind) -> int:
     """The version of the schema; 0 for another kind of file."""
     version: int = db.conn.execute("PRAGMA user_version").fetchone()[0]
     return version if kind.table in db.table_names() else 0
+
+
+def _damage(path: Path) -> str | None:
+    """What SQLite says against a file's structure, or the first cell that is no text, or begins as JSON and is none."""
+    try:
+        with closing(_reader(path).conn) as conn:
+            said = " ".join(str(conn.execute("PRAGMA integrity_check(1)").fetchone()[0]).split())
+            if said != "ok":
+                return said[:200]
+            tables = conn.execute("SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE TABLE%'").fetchall()
+            conn.text_factory = _is_whole  # asked of every text, not of blobs
+            for (table,) in tables:
+                rows = conn.execute(f'SELECT * FROM "{table}"')
+                for row in rows:
+                    for column, cell in zip(rows.description, row, strict=True):
+                        if cell is False:
+                            return f"a cell of {table}.{column[0]} is not what was written"
+    except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
+        return " ".join(str(error).split())[:200]
+    return None
+
+
+def _is_whole(raw: bytes) -> bool:
+    try:
+        text = raw.decode()
+        if text[:1] in ("{", "["):
+            json.loads(text)
+    except ValueError:
+        return False
+    return True
 
 
 # --- writing --------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tiny_models import make_checkpoint
 
 import fiqkit
 from fiqkit.errors import UserError
@@ -18,7 +19,6 @@ from fiqkit.models.cards.weights import locate, to_transformers, weight_files
 from fiqkit.models.checks.adapters import read_record
 from fiqkit.models.vllm.child import open_engine as open_child
 from fiqkit.probe.checkpoint import check_adapter, find_checkpoint
-from tests.tiny_models import make_checkpoint
 
 pytest.importorskip("torch")
 

