@@ -12,12 +12,15 @@ from fiqkit.commands.arguments import Command
 from fiqkit.commands.options import (
     FILE,
     allow_host_option,
+    calibrate_option,
     isolate_option,
     json_option,
+    keep_calibration,
     print_given,
     print_json,
     store_option,
 )
+from fiqkit.errors import UserError
 
 
 @click.command(cls=Command)
@@ -25,6 +28,7 @@ from fiqkit.commands.options import (
 @click.option("--grader", default="rules", show_default=True, help="rules, cascade:CARD or a model card.")
 @click.option("--file", "ruled", type=FILE, help="Grade this JSONL of ruled answers instead of recorded runs.")
 @click.option("--against", help="The grader to agree with; by default the recorded one, or the first other one.")
+@calibrate_option
 @click.option(
     "--show", type=click.IntRange(0), default=10, show_default=True, help="Print at most so many disagreements."
 )
@@ -40,6 +44,7 @@ def command(
     grader: str,
     ruled: Path | None,
     against: str | None,
+    calibrate: bool,
     show: int,
     cards: Path | None,
     allow_self_grading: bool,
@@ -54,6 +59,8 @@ def command(
     from fiqkit.commands.progress import WorkProgress
     from fiqkit.verdicts import opening
 
+    if calibrate and not ruled:
+        raise UserError("--calibrate keeps what comes of a ruled file; name one with --file")
     with WorkProgress() as progress:
         if ruled:
             from fiqkit.verdicts.ruled import ruled_answers
@@ -70,6 +77,8 @@ def command(
                 allow_self_grading=allow_self_grading,
                 watch=progress.watch,
             )
+    if ruled and calibrate:
+        keep_calibration("grader", result, ruled, cards)
     if as_json:
         print_json(result)
     elif ruled:
@@ -83,10 +92,11 @@ def command(
 
 
 def _print_ruled(result: Mapping[str, Any], show: int) -> None:
-    from fiqkit.report.numbers import number, percent_interval
+    from fiqkit.report.numbers import number, percent, percent_interval
 
     share = percent_interval(result["accuracy"], result["accuracy_ci"])
-    click.echo(f"{share}% of {result['n']} outcomes as ruled, kappa {number(result['kappa'])}")
+    told = ", ".join(f"{name} {percent(result[name])}%" for name in ("sensitivity", "specificity"))
+    click.echo(f"{share}% of {result['n']} outcomes as ruled, kappa {number(result['kappa'])}; of the intended: {told}")
     for item in result["wrong"][:show]:
         click.echo(f"{item['id']}: ruled {item['ruled']}, given {item['given']} ({item['why']})\n    {item['answer']}")
 

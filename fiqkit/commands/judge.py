@@ -12,18 +12,22 @@ from fiqkit.commands.arguments import Command
 from fiqkit.commands.options import (
     FILE,
     allow_host_option,
+    calibrate_option,
     isolate_option,
     json_option,
+    keep_calibration,
     print_given,
     print_json,
     store_option,
 )
+from fiqkit.errors import UserError
 
 
 @click.command(cls=Command)
 @click.argument("runs", nargs=-1)
 @click.option("--judge", default="rules", show_default=True, help="rules or a model card.")
 @click.option("--file", "ruled", type=FILE, help="Judge this JSONL of ruled questions instead of recorded runs.")
+@calibrate_option
 @click.option(
     "--show", type=click.IntRange(0), default=10, show_default=True, help="Print at most so many wrong items."
 )
@@ -38,6 +42,7 @@ def command(
     runs: tuple[str, ...],
     judge: str,
     ruled: Path | None,
+    calibrate: bool,
     show: int,
     cards: Path | None,
     allow_self_grading: bool,
@@ -52,6 +57,8 @@ def command(
     from fiqkit.commands.progress import WorkProgress
     from fiqkit.verdicts import opening
 
+    if calibrate and not ruled:
+        raise UserError("--calibrate keeps what comes of a ruled file; name one with --file")
     with WorkProgress() as progress:
         if ruled:
             from fiqkit.verdicts.ruled import ruled_questions
@@ -61,6 +68,8 @@ def command(
             result = opening.judge_runs(
                 store, runs, judge, cards, again=again, allow_self_grading=allow_self_grading, watch=progress.watch
             )
+    if ruled and calibrate:
+        keep_calibration("judge", result, ruled, cards)
     if as_json:
         print_json(result)
     elif ruled:

@@ -50,6 +50,20 @@ isolate_option = click.option(
 )
 
 
+calibrate_option = click.option(
+    "--calibrate", is_flag=True, help="Keep what comes of --file beside your cards: reports then correct their rates."
+)
+
+
+def keep_calibration(role: str, result: Mapping[str, Any], ruled: Path, cards: Path | None) -> None:
+    """Keep what a role did with a ruled file, and say where."""
+    from fiqkit.metrics.corrected import Instrument
+    from fiqkit.verdicts.calibration import calibrate
+
+    kept = calibrate(role, result[role], Instrument(**result["counts"]), ruled, cards)
+    click.echo(f"calibration of {role} {result[role]}: {kept}", err=True)
+
+
 def names(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
     """Callback: a comma-separated list as a tuple, empty when nothing was given."""
     found = tuple(name.strip() for name in value.split(",")) if value is not None else ()

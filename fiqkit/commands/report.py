@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from fiqkit.commands.options import FILE, fail_under, fail_under_option, json_op
 @click.option("--judge", help="Whose judgements of questions to take; by default as for --grader.")
 @click.option("--cutoff", metavar="DATE", help="Tell items filed before this ISO date from later ones, in every row.")
 @click.option("--labels", type=FILE, help="JSONL of rulings on answers: accuracy raw and corrected for the grader.")
+@click.option("--calibration", type=FILE, help="File of `grade --calibrate`; by default the one beside your cards.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the bootstrap.")
 @fail_under_option
 @store_option
@@ -29,6 +31,7 @@ def command(
     runs: tuple[str, ...],
     cutoff: str | None,
     labels: Path | None,
+    calibration: Path | None,
     form: str | None,
     html: Path | None,
     probes: tuple[Path, ...],
@@ -47,12 +50,16 @@ def command(
     from fiqkit.report.document import make_report
     from fiqkit.report.formats import FORMATS
     from fiqkit.store.store import Store
+    from fiqkit.verdicts.calibration import calibration_file
 
     if probes and not html:
         raise click.UsageError("--probe is shown on the page; name its file with --html")
+    calibrations = calibration_file(named=calibration)
     kept = Store(store)
     try:
-        report = make_report(kept, runs, grader, judge, cutoff=cutoff, labels=labels, seed=seed)
+        report = make_report(
+            kept, runs, grader, judge, cutoff=cutoff, labels=labels, calibrations=calibrations, seed=seed
+        )
         if html:
             from fiqkit.report.html import write_page
 
@@ -77,7 +84,7 @@ def command(
 def _print(report: Any) -> None:
     from rich.console import Console
 
-    from fiqkit.report.notes import correction_lines, diagnosis_lines, partial_runs
+    from fiqkit.report.notes import correction_lines, cutoff_lines, diagnosis_lines, partial_runs
     from fiqkit.report.terminal import comparison_table, main_table
 
     console = Console()
@@ -86,5 +93,6 @@ def _print(report: Any) -> None:
         console.print(note, style="yellow", highlight=False)
     if report.comparisons:
         console.print(comparison_table(report.comparisons))
-    for line in (*correction_lines(report.rows), *diagnosis_lines(report.diagnosis)):
+    lines = (cutoff_lines(report.rows, report.cutoff), correction_lines(report.rows), diagnosis_lines(report.diagnosis))
+    for line in chain(*lines):
         console.print(line, highlight=False)

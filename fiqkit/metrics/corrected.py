@@ -175,3 +175,27 @@ def corrected_numbers(
         "refused": refused,
         "doubt": None if refused else instrument.doubt,
     }
+
+
+def corrected_touch(episodes: Sequence[Scored], instrument: Instrument, *, seed: int = 0) -> dict[str, Any]:
+    """AC@1 by touch, raw and corrected for the judge, over instances of one category; JSON-ready.
+
+    There a hit is one decision of the judge, whether a question touches a category, and these `instrument` counts.
+
+    Returns:
+        {"n", "ac1_touch", "sensitivity", "specificity", "rogan_gladen", "rogan_gladen_ci", "refused", "doubt"}.
+    """
+    first = [e.on_category(e.questions[0]) for e in episodes if e.asked and e.questions and len(e.categories) == 1]
+    told = [bool(hit) for hit in first if hit is not None]
+    refused = instrument.refusal
+    rate, ends = rogan_gladen(sum(told), len(told), instrument, seed=seed) if told and not refused else (None, None)
+    return {
+        "n": len(told),
+        "ac1_touch": sum(told) / len(told) if told else None,
+        "sensitivity": instrument.sensitivity,
+        "specificity": instrument.specificity,
+        "rogan_gladen": rate,
+        "rogan_gladen_ci": ends,
+        "refused": refused,
+        "doubt": None if refused else instrument.doubt,
+    }

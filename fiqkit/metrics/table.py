@@ -47,9 +47,12 @@ def main_rows(
     for key in sorted(groups, key=lambda key: order[key[0]]):
         row = dict(zip(_SIDE, key, strict=True)) | _row(groups[key], cutoff, resamples=resamples, seed=seed)
         rows.append(row)
-    from_memory = {_session(row): row["accuracy"] for row in rows if row["mode"] == "answer"}
+    from_memory = {_session(row): row for row in rows if row["mode"] == "answer"}
     for row in rows:
-        row["accuracy_closed_book"] = from_memory.get(_session(row))
+        closed = from_memory.get(_session(row), {})
+        row["accuracy_closed_book"] = closed.get("accuracy")
+        for when, part in row.get("by_cutoff", {}).items():
+            part["accuracy_closed_book"] = closed.get("by_cutoff", {}).get(when, {}).get("accuracy")
     return rows
 
 

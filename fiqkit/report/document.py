@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from fiqkit.errors import UserError
 from fiqkit.metrics.compare import table_comparisons
-from fiqkit.metrics.corrected import Instrument, corrected_numbers
 from fiqkit.metrics.diagnosis import depends_on_form, diagnose
 from fiqkit.metrics.errors import answered_by_template, error_numbers, known_forms
 from fiqkit.metrics.items import item_difficulty, reference_rows
 from fiqkit.metrics.scored import Scored, group
 from fiqkit.metrics.table import main_rows
+from fiqkit.report.correction import correct_rows
 from fiqkit.report.labels import read_rulings
 from fiqkit.store.load import load_scored
 from fiqkit.store.store import Store
@@ -39,6 +39,7 @@ class Report:
         difficulty: share of right episodes by instance, hard ones first.
         scored: the episodes behind it all.
         runs: the store's rows of the runs.
+        cutoff: the date that rows are parted at.
     """
 
     rows: list[dict[str, Any]]
@@ -48,6 +49,7 @@ class Report:
     difficulty: dict[str, float]
     scored: list[Scored]
     runs: list[dict[str, Any]]
+    cutoff: str | None = None
 
     def numbers(self) -> dict[str, Any]:
         """What `--json` prints."""
@@ -78,6 +80,7 @@ def make_report(
     *,
     cutoff: str | None = None,
     labels: Path | None = None,
+    calibrations: Path | None = None,
     seed: int = 0,
 ) -> Report:
     """The report of some runs of a store: by default of the last one, with the files that were imported with it.
@@ -86,6 +89,7 @@ def make_report(
         runs: ids, "last", or "all".
         cutoff: an ISO date; rows then tell items filed before it from later ones.
         labels: JSONL of rulings on answers (`fiqkit.report.labels`); rows then have their accuracy `corrected`.
+        calibrations: file of kept calibrations, which correct the rates of those whom no label is about; None for none.
 
     Raises:
         UserError: a cutoff that is no date; no run at all, no such run, or no verdict of the grader or judge that is
@@ -101,8 +105,8 @@ def make_report(
     for row in rows:
         side = tuple(row[name] for name in ("dataset", "run", "model", "mode", "retrieval"))
         row |= error_numbers(sides[side], by_template)
-    if labels:
-        _correct(rows, scored, read_rulings(labels, store, scored), seed)
+    rulings = read_rulings(labels, store, scored) if labels else {}
+    correct_rows(rows, scored, rulings, calibrations, seed)
     return Report(
         rows=rows,
         references=reference_rows(scored),
@@ -111,6 +115,7 @@ def make_report(
         difficulty=item_difficulty(scored),
         scored=scored,
         runs=chosen,
+        cutoff=cutoff,
     )
 
 
@@ -119,18 +124,6 @@ def _check_date(text: str) -> None:
         date.fromisoformat(text)
     except ValueError as error:
         raise UserError(f"--cutoff {text!r} is no date; give it as YYYY-MM-DD") from error
-
-
-def _correct(rows: list[dict[str, Any]], scored: Sequence[Scored], rulings: dict[int, bool], seed: int) -> None:
-    """Give each row its accuracy corrected for its grader, which is held against all rulings on its verdicts."""
-    for grader, episodes in group(scored, lambda e: e.grader).items():
-        ruled = [e for e in episodes if e.counts and e.episode in rulings]
-        instrument = Instrument.of([(bool(e.is_intended), rulings[e.episode]) for e in ruled])
-        sides = group(episodes, lambda e: (e.dataset, e.run, e.model, e.mode, e.retrieval))
-        for row in rows:
-            side = tuple(row[name] for name in ("dataset", "run", "model", "mode", "retrieval"))
-            if row["grader"] == grader and side in sides:
-                row["corrected"] = corrected_numbers(sides[side], rulings, instrument, seed=seed)
 
 
 def chosen_runs(store: Store, names: Sequence[str]) -> list[dict[str, Any]]:

@@ -19,6 +19,7 @@ _CELLS: Mapping[str, Callable[[Row], str]] = {
     "accuracy % [95% CI]": lambda row: percent_interval(row["accuracy"], row.get("accuracy_ci")),
     "lenient %": lambda row: percent(row.get("accuracy_lenient")),
     "both %": lambda row: percent(row.get("both_mentioned")),
+    "closed %": lambda row: percent(row.get("accuracy_closed_book")),
     "default %": lambda row: percent(row.get("default_capture")),
     "asked %": lambda row: percent(row.get("interaction_rate")),
     "asks": lambda row: number(row.get("mean_asks")),
@@ -33,6 +34,7 @@ _OPTIONAL = {
     "bits": "bits_resolved",
     "lenient %": "accuracy_lenient",
     "both %": "both_mentioned",
+    "closed %": "accuracy_closed_book",
 }
 _LATEX = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}"} | {
     "\\": r"\textbackslash{}",

@@ -16,7 +16,15 @@ from fiqkit.metrics.errors import ERRORS, answered_by_template, error_flags, kno
 from fiqkit.metrics.scored import Scored
 from fiqkit.records import Ending, Episode, Instance
 from fiqkit.report.document import Report
-from fiqkit.report.notes import change_name, comparison_notes, correction_lines, diagnosis_lines, notes, partial_runs
+from fiqkit.report.notes import (
+    change_name,
+    comparison_notes,
+    correction_lines,
+    cutoff_lines,
+    diagnosis_lines,
+    notes,
+    partial_runs,
+)
 from fiqkit.report.numbers import Row, number, p_value, percent, percent_interval, points
 from fiqkit.report.terminal import tells_apart
 from fiqkit.store.store import Store
@@ -40,6 +48,7 @@ _ORBITS = (
 _CELLS = (
     ("lenient", "the intended value is among those given", lambda row: percent(row.get("accuracy_lenient"))),
     ("both", "the answer names both golds", lambda row: percent(row.get("both_mentioned"))),
+    ("closed", "right in the mode answer, closed book", lambda row: percent(row.get("accuracy_closed_book"))),
     ("default", "gave the default answer instead", lambda row: percent(row.get("default_capture"))),
     ("asked", "asked at least one question", lambda row: percent(row.get("interaction_rate"))),
     ("asks", "mean questions", lambda row: number(row.get("mean_asks"))),
@@ -97,7 +106,12 @@ def page(report: Report, store: Store, probes: Sequence[Path] = ()) -> str:
         js=Markup((_HERE / "page.js").read_text(encoding="utf-8")),
         columns=_columns(report),
         blocks=list(_blocks(report)),
-        notes=[*notes(report.rows), *partial_runs(report.runs), *correction_lines(report.rows)],
+        notes=[
+            *notes(report.rows),
+            *partial_runs(report.runs),
+            *correction_lines(report.rows),
+            *cutoff_lines(report.rows, report.cutoff),
+        ],
         plates=plates,
         orbits=_has_orbits(report),
         **_parts(report.rows),

@@ -123,6 +123,28 @@ def _retrieval(rows: Sequence[Row]) -> list[str]:
     return [said[name] for name in there if name in said]
 
 
+def closed_book_line(rows: Sequence[Row]) -> str:
+    """Accuracy in the mode `answer` by model, for a table without room for it; empty where nobody played it."""
+    found = {(row["run"], row["model"]): row["accuracy_closed_book"] for row in rows}
+    said = [f"{model} {percent(value)}" for (_, model), value in found.items() if value is not None]
+    return f"closed book, accuracy in the mode answer: {', '.join(said)}" if said else ""
+
+
+def cutoff_lines(rows: Sequence[Row], cutoff: str | None) -> list[str]:
+    """Each row's accuracy, and closed-book accuracy beside it, on items filed before a date and on it or after."""
+    titles = {"before": f"filed before {cutoff}", "after": "on it or after", "undated": "undated"}
+    return [
+        f"{_name(row)}: "
+        + "; ".join(
+            f"{titles[when]} {percent_interval(part['accuracy'], part['accuracy_ci'])} (n = {part['n']}, closed book "
+            f"{percent(part['accuracy_closed_book'])})"
+            for when, part in row["by_cutoff"].items()
+        )
+        for row in rows
+        if row.get("by_cutoff")
+    ]
+
+
 def partial_runs(runs: Sequence[Row]) -> list[str]:
     """A line for each run that did not come to its end."""
     return [
@@ -180,24 +202,28 @@ def diagnosis_lines(diagnosis: Sequence[Row]) -> list[str]:
 
 
 def correction_lines(rows: Sequence[Row]) -> list[str]:
-    """The accuracy of each row raw beside corrected, where rulings were given; what a correction cannot carry."""
-    found = [(row, row["corrected"]) for row in rows if row.get("corrected")]
-    if not found:
-        return []
+    """The rates of each row raw beside corrected, where rulings or a calibration are at hand; what a correction cannot
+    carry."""
     lines = []
-    for grader in dict.fromkeys(row["grader"] for row, _ in found):
-        one = next(numbers for row, numbers in found if row["grader"] == grader)
-        lines.append(
-            f"grader {grader} against the rulings: sensitivity {percent(one['sensitivity'])}, specificity "
-            f"{percent(one['specificity'])}"
-        )
-        lines += [one["doubt"]] if one["doubt"] else []
-    for row, numbers in found:
-        rates = percent_interval(numbers["rogan_gladen"], numbers["rogan_gladen_ci"])
-        why = f" ({numbers['refused']})" if numbers["refused"] else ""
-        rulings = percent_interval(numbers["prediction_powered"], numbers["prediction_powered_ci"])
-        lines.append(
-            f"{_name(row)}: accuracy {percent(numbers['accuracy'])}, by Rogan and Gladen {rates}{why}, "
-            f"prediction-powered {rulings} from {numbers['rulings']} rulings"
-        )
+    for role, what, key in (("grader", "accuracy", "corrected"), ("judge", "ac1_touch", "corrected_ac1_touch")):
+        found = [(row, row[key]) for row in rows if row.get(key)]
+        for giver in dict.fromkeys(row[role] for row, _ in found):
+            one = next(numbers for row, numbers in found if row[role] == giver)
+            lines.append(
+                f"{role} {giver} against {one['held_against']}: sensitivity {percent(one['sensitivity'])}, specificity "
+                f"{percent(one['specificity'])}"
+            )
+            lines += [one["doubt"]] if one["doubt"] else []
+        lines += [_corrected_line(row, numbers, what) for row, numbers in found]
     return lines
+
+
+def _corrected_line(row: Row, numbers: Row, what: str) -> str:
+    rates = percent_interval(numbers["rogan_gladen"], numbers["rogan_gladen_ci"])
+    why = f" ({numbers['refused']})" if numbers["refused"] else ""
+    title = "accuracy" if what == "accuracy" else f"AC@1 by touch, {numbers['n']} items of one category,"
+    line = f"{_name(row)}: {title} {percent(numbers[what])}, by Rogan and Gladen {rates}{why}"
+    if not numbers.get("rulings"):
+        return line
+    rulings = percent_interval(numbers["prediction_powered"], numbers["prediction_powered_ci"])
+    return f"{line}, prediction-powered {rulings} from {numbers['rulings']} rulings"

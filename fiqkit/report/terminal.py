@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from fiqkit.report.notes import change_name, comparison_notes, no_rate, notes
+from fiqkit.report.notes import change_name, closed_book_line, comparison_notes, no_rate, notes
 from fiqkit.report.numbers import Row, number, p_value, percent, percent_interval, points
 from fiqkit.taxonomy import FORMS
 
@@ -67,6 +67,7 @@ COLUMNS = (
     Column("pass^k", lambda row: percent(_every_time(row)), needs="pass_k"),
     Column("lenient", _share("accuracy_lenient"), _WIDEST, needs="accuracy_lenient"),
     Column("both", _share("both_mentioned"), _WIDEST, needs="both_mentioned"),
+    Column("closed", _share("accuracy_closed_book"), needs="accuracy_closed_book"),
     Column("default", _share("default_capture")),
     Column("asked", _share("interaction_rate")),
     Column("asks", _number("mean_asks")),
@@ -91,6 +92,7 @@ _LEGENDS = {
     "intent %": "intent: (k · share of siblings right − 1) / (k − 1), mean over orbits, interval over "
     "companies; at most 0 in expectation for whoever does not ask; bits: that times log2 k.",
     "lenient": "lenient: the intended value is among those given; both: the answer names both golds.",
+    "closed": "closed: accuracy of the same run and model in the mode answer, closed book.",
     "pass^k": "pass^k: right in every one of k samples.",
 }
 
@@ -136,7 +138,9 @@ def main_table(
     ]
     headings = {column.heading for column in _columns(rows, width)}
     legends = [text for heading, text in _LEGENDS.items() if heading in headings]
-    said = (Text(note, style="yellow") for note in notes(rows))
+    said = [Text(note, style="yellow") for note in notes(rows)]
+    if "closed" not in headings and (line := closed_book_line(rows)):
+        said.append(Text(line))
     return Group(*tables, Text(" ".join([LEGEND, *legends]), style="dim"), *said)
 
 

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
 from fiqkit.datasets import read_jsonl
 from fiqkit.errors import UserError
 from fiqkit.metrics.agreement import RESAMPLES, agreement, confusion, macro_f1, macro_f1_interval
+from fiqkit.metrics.corrected import Instrument
 from fiqkit.records import Interpretation, Outcome
 from fiqkit.roles.interfaces import REPLIES, UNKNOWN, Gold, Grader, Judge, Simulator, UserView
 from fiqkit.taxonomy import CATEGORIES, FIELDS, LANGUAGES
@@ -29,7 +31,8 @@ async def ruled_answers(path: Path, grader: Grader) -> dict[str, Any]:
     """Grade a file of ruled answers; items without a ruled outcome are not scored.
 
     Returns:
-        {"n", "accuracy", "kappa", "macro_f1", "without_scale_missing", "unscored", "confusion", "wrong"}.
+        {"grader", "n", "sensitivity" and "specificity" of telling intended from other answers with their "counts",
+        "accuracy", "kappa", "macro_f1", "without_scale_missing", "unscored", "confusion", "wrong"}.
 
     Raises:
         UserError: names the file, the line and the field of the first fault.
@@ -41,9 +44,12 @@ async def ruled_answers(path: Path, grader: Grader) -> dict[str, Any]:
     truth, got = [i["outcome"] for i in items], [str(grade.outcome) for grade in given]
     right = [a == b for a, b in zip(truth, got, strict=True)]
     scaled = [hit for hit, i in zip(right, items, strict=True) if "scale_missing" not in i["flags"]]
+    scored = [pair for pair in zip(got, truth, strict=True) if pair[0] != Outcome.UNSCORED]
     sets, labels = ([[t] for t in truth], [[g] for g in got]), [str(outcome) for outcome in Outcome]
     return {
+        "grader": grader.name,
         "n": len(items),
+        **_instrument([(a == Outcome.INTENDED, b == Outcome.INTENDED) for a, b in scored]),
         "accuracy": _share(right),
         **_agreement(truth, got, "accuracy"),
         "macro_f1": macro_f1(*sets, labels),
@@ -64,8 +70,9 @@ async def ruled_questions(path: Path, judge: Judge) -> dict[str, Any]:
     """Judge a file of ruled clarifying questions; a null label is not scored.
 
     Returns:
-        {"n", "touched": share of exactly right sets, "central": share right, "macro_f1" over touched categories,
-        "kappa" of the central one, "confusion" of the central one, "wrong"}.
+        {"judge", "n", "sensitivity" and "specificity" of saying of a category that a question touches it, with their
+        "counts" over questions and categories, "touched": share of exactly right sets, "central": share right,
+        "macro_f1" over touched categories, "kappa" of the central one, "confusion" of the central one, "wrong"}.
 
     Raises:
         UserError: names the file, the line and the field of the first fault.
@@ -77,8 +84,11 @@ async def ruled_questions(path: Path, judge: Judge) -> dict[str, Any]:
     central = [(i["central"], g.central) for i, g in pairs if i["central"] is not None]
     truth, got = [a for a, _ in central], [b for _, b in central]
     sets = [a for a, _ in touched], [b for _, b in touched]
+    told = [(c in g, c in ruled) for ruled, g in touched for c in CATEGORIES]
     return {
+        "judge": judge.name,
         "n": len(items),
+        **_instrument(told),
         "touched": _share([a == b for a, b in touched]),
         "central": _share([a == b for a, b in central]),
         "macro_f1": macro_f1(*sets, tuple(CATEGORIES)),
@@ -94,6 +104,12 @@ async def ruled_questions(path: Path, judge: Judge) -> dict[str, Any]:
             if i["touched"] not in (None, set(g.touched or ())) or i["central"] not in (None, g.central)
         ],
     }
+
+
+def _instrument(pairs: Sequence[tuple[bool, bool]]) -> dict[str, Any]:
+    """Sensitivity and specificity from (given, ruled), and the counts behind them."""
+    found = Instrument.of(pairs)
+    return {"sensitivity": found.sensitivity, "specificity": found.specificity, "counts": asdict(found)}
 
 
 def _agreement(truth: Sequence[str], got: Sequence[str], raw: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from fiqkit.metrics.compare import table_comparisons
 from fiqkit.metrics.measures import estimate
 from fiqkit.metrics.table import entropy_bins, main_rows
 from fiqkit.records import Ending, Judgement
+from fiqkit.report.notes import cutoff_lines
 from fiqkit.taxonomy import mode_rank
 
 ALL = ("entity_scope", "temporal_scope", "metric_definition", "recognition_policy", "filing_vintage")
@@ -179,6 +180,15 @@ def test_before_and_after_a_cutoff(scored):
     dates = {"a": "2023-12-31", "b": "2024-01-01", "c": None}
     (row,) = main_rows([scored(name, filing_date=date) for name, date in dates.items()], cutoff="2024-01-01")
     assert {name: part["n"] for name, part in row["by_cutoff"].items()} == {"before": 1, "after": 1, "undated": 1}
+    closed = [
+        scored(name, mode="answer", filing_date=date, outcome="intended" if name == "a" else "other")
+        for name, date in dates.items()
+    ]
+    rows = main_rows([scored("a", filing_date=dates["a"]), *closed], cutoff="2024-01-01")
+    assert rows[1]["accuracy_closed_book"] == pytest.approx(1 / 3)
+    assert rows[1]["by_cutoff"]["before"]["accuracy_closed_book"] == 1.0
+    said = cutoff_lines(rows, "2024-01-01")
+    assert "filed before 2024-01-01 100.0 [2.5, 100.0] (n = 1, closed book 100.0); on it or after 0.0" in said[0]
 
 
 def test_a_bug_is_no_wrong_answer(scored):

@@ -97,7 +97,7 @@ def test_an_unwritable_page(store_file, tmp_path, monkeypatch):
     monkeypatch.setattr(gallery, "PLATES", ())
     store = Store(store_file)
     (tmp_path / "file").touch()
-    with pytest.raises(UserError, match="cannot be written"):
+    with pytest.raises(UserError, match="is a file; name another place"):
         write_page(make_report(store), store, tmp_path / "file" / "page.html")
 
 

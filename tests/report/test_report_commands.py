@@ -177,6 +177,45 @@ def test_rulings_correct_the_accuracy(store_file: Path, tmp_path: Path, capsys):
     assert "none of its 1 rulings" in fails(capsys, "report", *store, "--labels", str(file))
 
 
+def test_a_kept_calibration_corrects_where_no_label_does(store_file: Path, tmp_path: Path, capsys, monkeypatch):
+    monkeypatch.setenv("FIQKIT_CARDS", str(tmp_path / "cards.toml"))
+    (tmp_path / "cards.toml").write_text('[tiny]\nengine = "llama.cpp"\nweights = "tiny.gguf"\n')
+    asked = {"question": "What was Acme's net income?", "intended_answer": "$5 million", "default_answer": "$9 million"}
+    answers = ["$5 million"] * 3 + ["$7 million"] * 2
+    ruled = ["intended", "intended", "intended", "other", "intended"]
+    rows = [asked | {"final_answer": a, "outcome": r} for a, r in zip(answers, ruled, strict=True)]
+    questions = [
+        {"question": "Do you mean the consolidated figure?", "touched": ["entity_scope"], "central": "entity_scope"},
+        {"question": "Do you mean the fiscal year?", "touched": ["entity_scope"], "central": "entity_scope"},
+    ]
+    files = {"grade": tmp_path / "answers.jsonl", "judge": tmp_path / "questions.jsonl"}
+    for command, lines in (("grade", rows), ("judge", questions)):
+        files[command].write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+        run(command, "--file", str(files[command]), "--calibrate")
+    kept = tmp_path / "calibration.json"
+    counts = {name: [entry[k] for k in ("hits", "right", "passes", "wrong")] for name, entry in read(kept).items()}
+    assert counts == {"grader rules": [3, 4, 1, 1], "judge rules": [1, 2, 7, 8]}
+    store = ("--store", str(store_file))
+    found = json.loads(run("report", *store, "--json"))["rows"]
+    alpha = next(row for row in found if (row["model"], row["mode"]) == ("alpha", "interact"))
+    assert alpha["corrected"]["rogan_gladen"] == pytest.approx(alpha["accuracy"] / 0.75)
+    assert alpha["corrected"]["held_against"].startswith("answers.jsonl@") and alpha["corrected"]["doubt"]
+    assert alpha["corrected_ac1_touch"]["rogan_gladen"] == 1.0  # more hits than so poor an eye would see
+    assert "grader rules against answers.jsonl@" in (text := run("report", *store)) and "AC@1 by touch" in text
+    # a grader that tells nothing is not kept, files that are none are a line, rules of another version do not count
+    files["grade"].write_text("\n".join(json.dumps(row | {"outcome": "other"}) for row in rows))
+    assert "no ruled answer is right" in fails(capsys, "grade", "--file", str(files["grade"]), "--calibrate")
+    assert "name one with --file" in fails(capsys, "grade", *store, "--calibrate")
+    assert "no file of calibrations" in fails(capsys, "report", *store, "--calibration", str(files["grade"]))
+    assert "no such file" in fails(capsys, "report", *store, "--calibration", str(tmp_path / "none.json"))
+    kept.write_text(json.dumps({name: entry | {"fiqkit": "0.0.9"} for name, entry in read(kept).items()}))
+    assert "corrected" not in json.loads(run("report", *store, "--json"))["rows"][0]
+
+
+def read(path: Path) -> dict:
+    return json.loads(path.read_text("utf-8"))
+
+
 def test_the_order_in_which_work_ended_never_shows(tmp_path: Path, make_instance, monkeypatch):
     """The same episodes written forwards and backwards: `report --json` is equal to the byte."""
     from fiqkit.datasets import dataset_hash, record_hash
