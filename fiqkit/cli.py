@@ -55,6 +55,7 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
+        importlib.import_module("fiqkit.quiet").quiet()
         module = importlib.import_module(f"fiqkit.commands.{COMMANDS[name][0]}")
         command: click.Command = module.command
         return command

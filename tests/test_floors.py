@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).parent.parent / "fiqkit"
 # From the ground up; a room may use every floor under its own, never one beside or above it.
 FLOORS: list[set[str]] = [
     {"__init__", "errors", "bench_data"},
-    {"taxonomy", "values", "offline", "sqlite_file", "whole_file"},
+    {"taxonomy", "values", "offline", "quiet", "sqlite_file", "whole_file"},
     {"records"},
     {"datasets"},
     {"models", "figures"},

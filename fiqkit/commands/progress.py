@@ -59,17 +59,17 @@ class WorkProgress:
 
     def __enter__(self) -> WorkProgress:
         logger = logging.getLogger("fiqkit")
-        self._level = logger.level
+        self._before = logger.level, logger.handlers
         logger.setLevel(logging.INFO)
-        logger.addHandler(self._warnings)
+        logger.handlers = [self._warnings]
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         logger = logging.getLogger("fiqkit")
-        logger.removeHandler(self._warnings)
-        logger.setLevel(self._level)
+        level, logger.handlers = self._before
+        logger.setLevel(level)
         if self._bar.live.is_started:
             self._bar.stop()
 

@@ -1,0 +1,28 @@
+"""Other libraries are kept off the terminal; their errors and this kit's own words are not."""
+
+import os
+import subprocess
+import sys
+
+SCRIPT = """
+import logging, warnings
+from fiqkit.quiet import quiet
+quiet()
+quiet()
+logging.getLogger("bitsandbytes.backends.cpu.ops").warning("Failed to load CPU gemm_4bit_forward")
+logging.getLogger("matplotlib.font_manager").warning("Matplotlib is building the font cache")
+warnings.warn("a flag that peft still reads", FutureWarning)
+logging.getLogger("asyncio").error("Task exception was never retrieved")
+logging.getLogger("fiqkit.models.served.pool").warning("http://x: answers again")
+"""
+
+
+def said(environment: dict[str, str]) -> list[str]:
+    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True, env=environment)
+    return done.stderr.splitlines()
+
+
+def test_chatter_is_dropped_and_errors_and_our_own_lines_stay() -> None:
+    quiet = said({**os.environ, "FIQKIT_NOISE": ""})
+    assert quiet == ["Task exception was never retrieved", "fiqkit: http://x: answers again"]
+    assert len(said({**os.environ, "FIQKIT_NOISE": "1"})) >= 5
