@@ -6,14 +6,22 @@ INSTALLED := .venv/.installed
 OFFLINE := OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1 TOKENIZERS_PARALLELISM=false
 # one test process a core; whoever has nothing left takes over from the others
 SPREAD := -n auto --maxprocesses 8 --dist worksteal
+EXTRAS := dev,local,embed,probe,train
+PIP := install --quiet --disable-pip-version-check
+# $(call step,WHAT,COMMAND) says what is done while it is done; $(times) prints at the end how long each step took
+TIMES := .venv/.times
+step = @echo "== $(1)"; begun=$$(date +%s); $(2) || { code=$$?; rm -f $(TIMES); exit $$code; }; echo "$$(( $$(date +%s) - begun )) s  $(1)" >> $(TIMES)
+times = @echo "== done"; cat $(TIMES); rm -f $(TIMES)
 
-.PHONY: run test test-slow test-browser test-vllm test-servers lint docs clean
+.PHONY: run test test-slow test-browser test-vllm test-servers lint checks clean
 
 run: $(INSTALLED)
-	$(BIN)/fiqkit run --lineup demo --limit 8 --seed 0 $(ARGS)
+	$(call step,demo: three agents on eight readings in three modes,$(BIN)/fiqkit run --lineup demo --limit 8 --seed 0 $(ARGS))
+	$(times)
 
-test: lint
-	$(OFFLINE) $(BIN)/pytest $(SPREAD) $(ARGS)
+test: checks
+	$(call step,tests,$(OFFLINE) $(BIN)/pytest $(SPREAD) $(ARGS))
+	$(times)
 
 test-slow: $(INSTALLED)
 	$(OFFLINE) $(BIN)/pytest -m "slow and not vllm and not gpu and not browser and not servers" $(SPREAD) $(ARGS)
@@ -33,18 +41,21 @@ SERVERS := .venv-servers/bin
 test-servers: .venv-servers/.installed
 	$(OFFLINE) $(SERVERS)/python -m pytest -m servers -s -v tests/models/test_real_servers.py $(ARGS)
 
-lint: $(INSTALLED)
-	$(BIN)/ruff format --check .
-	$(BIN)/ruff check .
-	$(BIN)/mypy
+lint: checks
+	$(times)
+
+checks: $(INSTALLED)
+	$(call step,format,$(BIN)/ruff format --check .)
+	$(call step,lint,$(BIN)/ruff check .)
+	$(call step,types,$(BIN)/mypy)
 
 clean:
 	rm -rf .venv .venv-vllm .venv-servers build *.egg-info
 
 $(INSTALLED): setup.cfg constraints.txt
 	@test -n "$(PYTHON)" || { echo "fiqkit needs Python 3.11, 3.12 or 3.13: make PYTHON=/path/to/python3" >&2; exit 2; }
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,local,embed,probe,train]"
+	$(call step,an environment in .venv,test -x $(BIN)/python || $(PYTHON) -m venv .venv)
+	$(call step,packages: once and some minutes since llama.cpp is compiled,$(BIN)/pip $(PIP) -c constraints.txt -e ".[$(EXTRAS)]")
 	@touch $@
 
 .venv-servers/.installed: setup.cfg constraints.txt

@@ -1,7 +1,7 @@
 """Other libraries' chatter, kept off the terminal: a person who starts a run is told what this kit has to say.
 
-Their warnings, notes and progress bars are dropped; what they log as an error is shown, and so is all that this kit logs.
-`FIQKIT_NOISE=1` shows everything.
+Their warnings, notes and progress bars are dropped; what they log as an error is shown, and so is all that this kit
+logs. `FIQKIT_NOISE=1` shows everything.
 """
 
 from __future__ import annotations

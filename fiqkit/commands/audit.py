@@ -21,6 +21,10 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 def command(file: Path, passages: Path | None, why: bool, as_json: bool) -> None:
     """Hold a set against rules R1 to R14 and look for what it gives away.
 
+    \b
+    fiqkit audit mine/instances.jsonl --passages mine/passages.jsonl
+    fiqkit audit mine/instances.jsonl --why
+
     FILE holds instances (JSONL): this kit's, the release's, or your own. The rules stand as the paper has them and,
     apart, where this kit is stricter.
     """

@@ -20,6 +20,10 @@ from fiqkit.commands.options import FILE, json_option, print_json, store_option
 def command(run: str, out: Path, passages: Path | None, without_passages: bool, store: Path, as_json: bool) -> None:
     """Write RUN (an id, or "last") with its instances, passages, prompts, episodes and verdicts to one file.
 
+    \b
+    fiqkit capsule last --out run.capsule.db
+    fiqkit capsule last --out run.capsule.db --passages passages.jsonl
+
     It is a run store with a hash of every table: `fiqkit verify FILE` checks them, `fiqkit regrade FILE` grades it
     again.
     """

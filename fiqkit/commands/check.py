@@ -21,6 +21,10 @@ from fiqkit.errors import UserError
 def command(files: tuple[Path, ...], template: Path | None, no_rules: bool, as_json: bool) -> None:
     """Hold FILES against each other before a run: instances, passages, ruled questions (JSONL) and index folders.
 
+    \b
+    fiqkit check instances.jsonl passages.jsonl index
+    fiqkit check --template example
+
     A fault is what a run cannot measure or would measure wrongly, and ends the command with exit code 2; a remark is
     what a person should look at.
     """

@@ -23,6 +23,10 @@ def command(
 ) -> None:
     """Compare the SECOND side with the FIRST, instance by instance: differences, intervals and p.
 
+    \b
+    fiqkit compare last:qwen3-4b:search last:qwen3-4b:interact
+    fiqkit compare RUN:before:interact last:after:interact --grader rules
+
     Each side is RUN:MODEL:MODE; RUN may be "last".
     """
     from fiqkit.report.comparison import compare_sides, comparison_lines

@@ -45,6 +45,10 @@ def command(
 ) -> None:
     """Make instances, passages and splits from a fact store.
 
+    \b
+    fiqkit construct --facts facts.db --out mine
+    fiqkit construct --facts facts.db --out mine --target 200 --filed-after 2024-01-01
+
     Every instance belongs to an orbit (each reading of a question is intended once) and carries the certificate of its
     values. Exit code 1 when a quota of category and language lacks more than a tenth; what there is, is written.
     """

@@ -15,7 +15,12 @@ from fiqkit.commands.options import FILE, json_option, print_json
 @click.option("--figures", type=NewFolder(), help="Draw it, as set.svg and set.png in this folder.")
 @json_option
 def command(file: Path, figures: Path | None, as_json: bool) -> None:
-    """Count what FILE (JSONL of instances) holds: languages, sources, forms, years, companies, categories, readings."""
+    """Count what FILE (JSONL of instances) holds: languages, sources, forms, years, companies, categories, readings.
+
+    \b
+    fiqkit describe instances.jsonl
+    fiqkit describe instances.jsonl --figures figures
+    """
     from fiqkit.datasets import dataset_hash, read_instances
     from fiqkit.metrics.describe import describe
     from fiqkit.report.description import description_lines

@@ -54,6 +54,10 @@ def command(
 ) -> None:
     """Grade the answers of RUNS (all of them by default) beside the verdicts they have, and say how the two agree.
 
+    \b
+    fiqkit grade last --grader qwen2.5-32b
+    fiqkit grade --grader cascade:qwen2.5-32b --file answers.jsonl
+
     With a model, verdicts are written as they come: after Ctrl-C the same command goes on with what is missing.
     """
     from fiqkit.commands.progress import WorkProgress

@@ -23,6 +23,10 @@ def command() -> None:
 def fininteract(folder: Path, keep_going: bool, store: Path, as_json: bool) -> None:
     """Read the FinInteract release: fininteract_v*.jsonl and eval_*.jsonl anywhere below FOLDER.
 
+    \b
+    fiqkit import fininteract release
+    fiqkit import fininteract release --store paper.db --keep-going
+
     Each run file becomes one run, its labels verdicts of the grader and the judge "recorded". Doing it again adds
     nothing. Bad lines are named and left out; they make the exit code 2 unless --keep-going is given.
     """

@@ -32,7 +32,12 @@ def command() -> None:
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Order of the evidence in built passages.")
 @click.option("--json", "as_json", is_flag=True, help="Print the manifest as JSON.")
 def build(passages: Path, out: Path, instances: Path | None, embedder: str, seed: int, as_json: bool) -> None:
-    """Index passages for search: FAISS over MiniLM vectors, and BM25."""
+    """Index passages for search: FAISS over MiniLM vectors, and BM25.
+
+    \b
+    fiqkit index build --passages passages.jsonl --out index
+    fiqkit index build --passages passages.jsonl --instances instances.jsonl --out index --embedder none
+    """
     from fiqkit.datasets import read_instances, read_passages
     from fiqkit.index.builder import build as build_index
     from fiqkit.index.manifest import FILES
@@ -60,7 +65,12 @@ def build(passages: Path, out: Path, instances: Path | None, embedder: str, seed
 @click.option("--embedder", type=_EMBEDDERS, help="none: search with BM25 alone.")
 @click.option("--json", "as_json", is_flag=True, help="Print the hits as JSON.")
 def search(query: str, folder: Path | None, k: int, language: str | None, embedder: str | None, as_json: bool) -> None:
-    """Search an index as an agent would."""
+    """Search an index as an agent would.
+
+    \b
+    fiqkit index search "operating income of Meta in 2023"
+    fiqkit index search "revenue" --index index -k 5 --language en
+    """
     from fiqkit.bench_data import INDEX
     from fiqkit.index.search import Index
 

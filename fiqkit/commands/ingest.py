@@ -41,6 +41,10 @@ def command(
 ) -> None:
     """Read filings and exports into one fact table.
 
+    \b
+    fiqkit ingest filings --out facts.db
+    fiqkit ingest companyfacts.zip --out facts.db --passages passages.jsonl
+
     PATHS are files or folders: inline XBRL and XBRL instances (.htm, .xml, .gz), SEC companyfacts (.json, .gz or the
     bulk zip), Financial Statement Data Sets (.zip), AKShare and CNINFO tables (.csv), question sets with evidence.
     What the store holds already and has not changed is not read again.

@@ -52,6 +52,10 @@ def command(
 ) -> None:
     """Judge the clarifying questions of RUNS (all of them by default) beside the verdicts they have.
 
+    \b
+    fiqkit judge last --judge qwen2.5-32b
+    fiqkit judge --judge rules --file questions.jsonl
+
     With a model, verdicts are written as they come: after Ctrl-C the same command goes on with what is missing.
     """
     from fiqkit.commands.progress import WorkProgress

@@ -20,7 +20,12 @@ from fiqkit.models.checks.survey import survey
 )
 @json_option
 def command(cards: Path | None, as_json: bool) -> None:
-    """List the model cards and whether each can run here."""
+    """List the model cards and whether each can run here.
+
+    \b
+    fiqkit models
+    fiqkit models --cards cards.toml --json
+    """
     rows = survey(cards)
     if as_json:
         print_json(rows)

@@ -79,7 +79,12 @@ def progress_bar(what: str, done: int, of: int) -> None:
 @click.option("--steer-randoms", type=click.IntRange(min=1), default=2, show_default=True, help="Random directions.")
 @click.option("--json", "as_json", is_flag=True, help="The whole result on stdout.")
 def command(instances: Path | None, limit: int | None, as_json: bool, steer: bool, erase: bool, **options: Any) -> None:
-    """Find where ambiguity lives in a model's hidden states, and which findings survive their controls."""
+    """Find where ambiguity lives in a model's hidden states, and which findings survive their controls.
+
+    \b
+    fiqkit probe --model smollm2-135m-hf --limit 40
+    fiqkit probe --model qwen3-4b --layers 10-20 --steer --out probe
+    """
     from fiqkit.datasets import read_instances
     from fiqkit.probe.erasure import erase as erased
     from fiqkit.probe.output import summary, write

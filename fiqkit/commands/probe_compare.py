@@ -16,7 +16,12 @@ from fiqkit.commands.arguments import Command, NewFolder
 @click.option("--out", type=NewFolder(), help="Folder for the table (CSV) and the overlay (SVG, PNG).")
 @click.option("--json", "as_json", is_flag=True, help="The comparison on stdout as JSON.")
 def command(first: Path, second: Path, out: Path | None, as_json: bool) -> None:
-    """Compare two probes: FIRST and SECOND are folders that `fiqkit probe --out` wrote."""
+    """Compare two probes: FIRST and SECOND are folders that `fiqkit probe --out` wrote.
+
+    \b
+    fiqkit probe-compare probe-before probe-after
+    fiqkit probe-compare probe-4b probe-32b --out comparison
+    """
     from fiqkit.probe.compare import compare, table, write_comparison
     from fiqkit.probe.output import read_result
 

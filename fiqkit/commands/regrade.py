@@ -16,6 +16,10 @@ from fiqkit.commands.options import json_option, print_json
 def command(file: Path, as_json: bool) -> None:
     """Grade and judge the capsule FILE again by the rules, and say what has changed.
 
+    \b
+    fiqkit regrade run.capsule.db
+    fiqkit regrade run.capsule.db --json
+
     The part "canonical" of the JSON is the same to the byte on every machine that has the same rules.
     """
     from fiqkit.verdicts.regrade import regrade

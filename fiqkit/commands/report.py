@@ -45,6 +45,10 @@ def command(
 ) -> None:
     """Report on RUNS: ids, "last" or "all".
 
+    \b
+    fiqkit report last --html report.html
+    fiqkit report all --format latex --fail-under interact:accuracy=60%
+
     By default the last run, or the files that were last imported together.
     """
     from fiqkit.report.document import make_report

@@ -15,7 +15,12 @@ from fiqkit.commands.options import FILE, json_option, print_json, store_option
 @json_option
 @click.pass_context
 def command(ctx: click.Context, store: Path, as_json: bool) -> None:
-    """List the recorded runs, oldest first; `merge` makes one store of several."""
+    """List the recorded runs, oldest first; `merge` makes one store of several.
+
+    \b
+    fiqkit runs
+    fiqkit runs --store other.db --json
+    """
     if ctx.invoked_subcommand:
         return
     from fiqkit.store.store import Store
@@ -35,7 +40,12 @@ def command(ctx: click.Context, store: Path, as_json: bool) -> None:
 @store_option
 @json_option
 def merge(sources: tuple[Path, ...], name: str | None, store: Path, as_json: bool) -> None:
-    """Copy the runs of the SOURCES, stores of several machines, into --store."""
+    """Copy the runs of the SOURCES, stores of several machines, into --store.
+
+    \b
+    fiqkit runs merge one.db two.db --store all.db
+    fiqkit runs merge *.db --as experiment --store all.db
+    """
     from fiqkit.store.merge import merge as merge_stores
 
     gained = merge_stores(sources, store, name)

@@ -23,7 +23,12 @@ from fiqkit.commands.options import FILE, json_option, print_json
 @click.option("--cards", type=FILE, help="TOML file of your own model cards.")
 @json_option
 def command(simulator: str, ruled: Path, show: int, cards: Path | None, as_json: bool) -> None:
-    """Ask the simulated user every question of a file and say how many replies are right."""
+    """Ask the simulated user every question of a file and say how many replies are right.
+
+    \b
+    fiqkit simulate --file replies.jsonl
+    fiqkit simulate --simulator qwen2.5-32b --file replies.jsonl
+    """
     from fiqkit.verdicts import opening
     from fiqkit.verdicts.ruled import ruled_replies
 

@@ -52,7 +52,12 @@ for part in (train_adapters.export, train_adapters.merge):
 def demos(
     recipe_name: str, changes: Sequence[str], teacher: str, hint: str, keep: str, out: Path, as_json: bool, **data: Any
 ) -> None:
-    """Let a teacher play the items of the train split, and keep its good episodes."""
+    """Let a teacher play the items of the train split, and keep its good episodes.
+
+    \b
+    fiqkit train demos --out demos.jsonl
+    fiqkit train demos --recipe qwen3-4b --teacher qwen2.5-72b-awq --hint category --out demos.jsonl
+    """
     import asyncio
 
     from fiqkit.datasets import write_jsonl
@@ -98,7 +103,12 @@ def demos(
 @click.option("--out", type=NewFolder(), required=True, help="Folder of the ladder; one that was interrupted goes on.")
 @json_option
 def ladder(recipe_name: str, changes: Sequence[str], stages: str, out: Path, as_json: bool, **data: Any) -> None:
-    """Train base → SFT → KTO → GRPO, and hold each against companies that were never trained on."""
+    """Train base → SFT → KTO → GRPO, and hold each against companies that were never trained on.
+
+    \b
+    fiqkit train ladder --recipe smollm2-cpu --out ladder
+    fiqkit train ladder --recipe smollm2-cpu --stages base,sft --out ladder
+    """
     from fiqkit.train.ladder import climb
 
     chosen = recipe_of(recipe_name, changes)

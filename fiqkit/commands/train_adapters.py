@@ -21,7 +21,12 @@ BASE = click.option("--base", help="The model that it acts on, a card or a path;
 @click.option("--dtype", type=click.Choice(["f16", "f32"]), default="f16", show_default=True, help="Of its numbers.")
 @json_option
 def export(adapter: Path, base: str | None, out: Path, dtype: str, as_json: bool) -> None:
-    """Write a PEFT adapter as the GGUF file that llama.cpp serves: `adapter = "FILE"` in a card."""
+    """Write a PEFT adapter as the GGUF file that llama.cpp serves: `adapter = "FILE"` in a card.
+
+    \b
+    fiqkit train export sft --out sft.gguf
+    fiqkit train export sft --base smollm2-135m --dtype f32 --out sft.gguf
+    """
     from fiqkit.models.cards.lora import to_gguf
     from fiqkit.models.cards.weights import fingerprint, locate
     from fiqkit.models.checks.adapters import base_of, check_gguf_adapter
@@ -40,7 +45,12 @@ def export(adapter: Path, base: str | None, out: Path, dtype: str, as_json: bool
 @click.option("--out", type=NewFolder(), required=True, help="The folder of the merged model.")
 @json_option
 def merge(adapter: Path, base: str | None, out: Path, as_json: bool) -> None:
-    """Add an adapter to its base for good, as a folder of weights that every engine loads."""
+    """Add an adapter to its base for good, as a folder of weights that every engine loads.
+
+    \b
+    fiqkit train merge sft --out merged
+    fiqkit train merge sft --base smollm2-135m-hf --out merged
+    """
     from fiqkit.models.cards.weights import stored_bytes
     from fiqkit.models.checks.adapters import base_of
     from fiqkit.train.merge import merge as merge_into

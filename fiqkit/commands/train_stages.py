@@ -50,7 +50,12 @@ def _stage(name: str, made: dict[str, Any], as_json: bool, **asked: Any) -> None
 @OUT
 @json_option
 def sft(demos: Path | None, as_json: bool, **asked: Any) -> None:
-    """Fine-tune on demonstrations that were right after a first question on category."""
+    """Fine-tune on demonstrations that were right after a first question on category.
+
+    \b
+    fiqkit train sft --recipe smollm2-cpu --out sft
+    fiqkit train sft --recipe qwen3-4b --demos demos.jsonl --out sft
+    """
     _stage("sft", {"demos": demos}, as_json, **asked)
 
 
@@ -63,7 +68,12 @@ def sft(demos: Path | None, as_json: bool, **asked: Any) -> None:
 @OUT
 @json_option
 def kto(episodes: Path | None, as_json: bool, **asked: Any) -> None:
-    """Learn from episodes marked good (right, asked on category) and bad (Ethayarajh et al. 2024)."""
+    """Learn from episodes marked good (right, asked on category) and bad (Ethayarajh et al. 2024).
+
+    \b
+    fiqkit train kto --adapter sft --out kto
+    fiqkit train kto --adapter sft --episodes episodes.jsonl --out kto
+    """
     _stage("kto", {"episodes": episodes}, as_json, **asked)
 
 
@@ -73,7 +83,12 @@ def kto(episodes: Path | None, as_json: bool, **asked: Any) -> None:
 @OUT
 @json_option
 def grpo(as_json: bool, **asked: Any) -> None:
-    """Optimise the reward of whole episodes that the policy plays itself (Shao et al. 2024)."""
+    """Optimise the reward of whole episodes that the policy plays itself (Shao et al. 2024).
+
+    \b
+    fiqkit train grpo --adapter kto --out grpo
+    fiqkit train grpo --adapter kto --set grpo.steps=10 --out grpo
+    """
     _stage("grpo", {}, as_json, **asked)
 
 
@@ -98,7 +113,12 @@ def evaluate(
     as_json: bool,
     **data: Any,
 ) -> None:
-    """Hold adapters against companies that were never trained on. The test split is read once for each."""
+    """Hold adapters against companies that were never trained on. The test split is read once for each.
+
+    \b
+    fiqkit train evaluate sft kto --out evaluation
+    fiqkit train evaluate kto --split validation --without-base --out evaluation
+    """
     from fiqkit.train.evaluate import held_out
 
     chosen = recipe_of(recipe_name, changes, adapters[0] if adapters else None)

@@ -21,6 +21,10 @@ _SHOWN = 20
 def command(file: Path, facts: Path | None, as_json: bool) -> None:
     """Recompute every value of a set from the facts that its certificates name, or every hash of a capsule.
 
+    \b
+    fiqkit verify mine/instances.jsonl --facts facts.db
+    fiqkit verify run.capsule.db
+
     FILE holds instances with certificates, as `fiqkit construct` writes them, and needs --facts; or it is a capsule,
     as `fiqkit capsule` writes it. Exit code 1 when something does not hold.
     """
