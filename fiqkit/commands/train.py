@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,8 @@ import click
 
 from fiqkit.commands import train_adapters, train_stages
 from fiqkit.commands.arguments import Group, NewFile, NewFolder
-from fiqkit.commands.options import json_option, print_json
-from fiqkit.commands.train_options import data_of, recipe_of, what_to_train_on
+from fiqkit.commands.options import FILE, json_option, print_json
+from fiqkit.commands.train_options import INSTANCES, data_of, recipe_of, what_to_train_on
 from fiqkit.commands.train_stages import show_table
 
 
@@ -32,6 +33,40 @@ for part in (train_stages.sft, train_stages.kto, train_stages.grpo, train_stages
     command.add_command(part)
 for part in (train_adapters.export, train_adapters.merge):
     command.add_command(part)
+
+
+@command.command()
+@INSTANCES
+@click.option(
+    "--test-items", type=FILE, help="JSONL whose lines name the test items, such as the release's ladder.jsonl."
+)
+@click.option("--out", type=NewFile(), required=True, help="JSON file of the splits, for --splits.")
+@json_option
+def splits(instances: Path | None, test_items: Path | None, out: Path, as_json: bool) -> None:
+    """Split a set by company, around test items that somebody else chose, or by the companies' names."""
+    from fiqkit import bench_data
+    from fiqkit.datasets import read_instances, read_jsonl
+    from fiqkit.models.cards.weights import write_atomically
+    from fiqkit.train.splits import around, by_company
+
+    everything = read_instances(instances or bench_data.INSTANCES)
+    test = [str(row["instance_id"]) for _, row in read_jsonl(test_items) if "instance_id" in row] if test_items else []
+    parts = around(test, everything) if test_items else by_company(everything)
+    write_atomically(out, json.dumps({name: [i.instance_id for i in part] for name, part in parts.items()}, indent=1))
+    tested, kept = {i.cluster for i in parts["test"]}, {id(i) for part in parts.values() for i in part}
+    outside = {i.cluster for i in everything if id(i) not in kept}
+    told = {name: {"items": len(part), "companies": len({i.cluster for i in part})} for name, part in parts.items()}
+    told["left_out"] = {"items": len(everything) - len(kept), "companies": len(outside)}
+    if as_json:
+        print_json(told)
+        return
+    for name in parts:
+        click.echo(f"{name}: {told[name]['items']} items of {told[name]['companies']} companies")
+    if outside:
+        click.echo(
+            f"left out: {told['left_out']['items']} items; {len(outside)} of the {len(tested)} test companies stand "
+            "outside the test items too"
+        )
 
 
 @command.command()

@@ -124,12 +124,14 @@ def load(recipe: Recipe, adapter: Path | None = None) -> Trainee:
 
 
 def _adapted(base: Any, recipe: Recipe, adapter: Path | None) -> Any:
+    import torch
     from peft import LoraConfig, PeftModel, get_peft_model, prepare_model_for_kbit_training
 
     if recipe.quantisation == "nf4":
         base = prepare_model_for_kbit_training(base)
     if adapter is not None:
         return PeftModel.from_pretrained(base, str(adapter), is_trainable=True)
+    torch.manual_seed(recipe.seed)  # of A's first values: a recipe gives the same adapter again
     lora = recipe.lora
     targets: Any = "all-linear" if lora.targets == ("all-linear",) else list(lora.targets)
     return get_peft_model(

@@ -58,14 +58,45 @@ def check(splits: Mapping[str, Sequence[Instance]], where: str) -> None:
 
 def by_company(instances: Sequence[Instance]) -> dict[str, list[Instance]]:
     """Splits for a set that has none: companies in an order drawn from their names, the same on every machine."""
-    companies = sorted({i.cluster for i in instances}, key=lambda name: hashlib.sha256(name.encode()).hexdigest())
+    companies = _in_drawn_order(instances)
     if len(companies) < len(NAMES):
         raise UserError(f"{len(companies)} companies cannot be split into {', '.join(NAMES)}; give more instances")
     first = max(1, round(len(companies) * _SHARES[0]))
     second = first + max(1, round(len(companies) * _SHARES[1]))
     second = min(second, len(companies) - 1)
     parts = dict(zip(NAMES, (companies[:first], companies[first:second], companies[second:]), strict=True))
-    return {name: [i for i in instances if i.cluster in set(part)] for name, part in parts.items()}
+    return {name: _of(instances, part) for name, part in parts.items()}
+
+
+def _in_drawn_order(instances: Sequence[Instance]) -> list[str]:
+    return sorted({i.cluster for i in instances}, key=lambda name: hashlib.sha256(name.encode()).hexdigest())
+
+
+def _of(instances: Sequence[Instance], companies: Sequence[str]) -> list[Instance]:
+    return [i for i in instances if i.cluster in set(companies)]
+
+
+def around(test: Sequence[str], instances: Sequence[Instance]) -> dict[str, list[Instance]]:
+    """Splits around test items that somebody else chose, such as the release's 51.
+
+    What else their companies have is left out, since companies must stay whole: of the release's 37 test companies 30
+    stand outside its test items as well, so that its training saw them.
+
+    Raises:
+        UserError: a test item that is not among the instances, or no company that could be trained on.
+    """
+    by_id = {instance.instance_id: instance for instance in instances}
+    if unknown := [name for name in test if name not in by_id]:
+        raise UserError(f"the test item {unknown[0]!r} is not among the instances")
+    chosen = [by_id[name] for name in dict.fromkeys(test)]
+    tested = {instance.cluster for instance in chosen}
+    rest = _in_drawn_order([instance for instance in instances if instance.cluster not in tested])
+    if not chosen or len(rest) < 2:
+        raise UserError(f"{len(chosen)} test items leave {len(rest)} companies to train and validate on")
+    most = max(1, round(len(rest) * _SHARES[1] / sum(_SHARES)))
+    validation, train = rest[:most], rest[most:]
+    parts = {"train": train, "validation": validation}
+    return {name: _of(instances, companies) for name, companies in parts.items()} | {"test": chosen}
 
 
 def draw(instances: Sequence[Instance], most: int) -> list[Instance]:

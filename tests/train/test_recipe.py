@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from fiqkit.datasets import read_instances
 from fiqkit.errors import UserError
 from fiqkit.models.cards.cards import find_card
 from fiqkit.records import Instance
@@ -90,6 +91,31 @@ def test_splits_that_share_a_company_are_refused(companies: list[Instance], tmp_
     (tmp_path / "splits.json").write_text(json.dumps(table))
     with pytest.raises(UserError, match="C0 stands in train and in test"):
         splits.read(tmp_path / "splits.json", companies)
+
+
+@pytest.mark.conformance
+def test_the_releases_test_items_and_a_split_of_ours(shared_data: Path) -> None:
+    """Of its 37 test companies 30 stand outside its test items too: their other items are left out of training."""
+    ladder = (shared_data / "release_extras" / "ladder.jsonl").read_text("utf-8").splitlines()
+    test = {row["instance_id"] for line in ladder if "instance_id" in (row := json.loads(line))}
+    released = read_instances(shared_data / "fininteract" / "fininteract_v1.jsonl")
+    parts = splits.around(sorted(test), released)
+    splits.check(parts, "the release")
+    assert {i.instance_id for i in parts["test"]} == test
+    companies = {i.cluster for i in parts["test"]}
+    others = [i for i in released if i.instance_id not in test]
+    assert (len(companies), len(companies & {i.cluster for i in others})) == (37, 30)
+    assert [i for i in others if i.cluster not in companies] == [
+        i for i in released if i in parts["train"] or i in parts["validation"]
+    ]
+    splits.check(splits.by_company(released), "ours")
+
+
+def test_test_items_that_leave_nothing_to_train_on_are_one_line(companies: list[Instance]) -> None:
+    with pytest.raises(UserError, match="the test item 'x' is not among the instances"):
+        splits.around(["x"], companies)
+    with pytest.raises(UserError, match="20 test items leave 0 companies"):
+        splits.around([i.instance_id for i in companies], companies)
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"train": []}', '{"train": ["x"], "validation": [], "test": []}'])

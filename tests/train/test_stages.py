@@ -149,19 +149,6 @@ def test_sft_learns_and_resumes_to_the_same_loss(demos: list[Demo], tiny_recipe:
     assert len([entry for entry in log if "eval_loss" in entry]) == 2
 
 
-@pytest.mark.slow
-def test_packing_and_batches_give_the_same_loss(demos: list[Demo], tiny_recipe: Make, tmp_path: Path) -> None:
-    """One step over the same four rows: in one batch of four, or in four of one that are accumulated."""
-    losses = []
-    for batch, accumulate in ((4, 1), (1, 4)):
-        made = tiny_recipe(f"sft.batch={batch}", f"sft.accumulate={accumulate}")
-        out = tmp_path / f"{batch}"
-        rows = sft.rows_of(demos[:4], load(made), made.max_length)
-        sft.train(load(made), made, rows, [], out, silent)
-        losses.append(json.loads((out / "log.jsonl").read_text().splitlines()[0])["loss"])
-    assert losses[0] == pytest.approx(losses[1], rel=1e-3)
-
-
 def test_kto_takes_the_loss_on_what_the_model_wrote_alone() -> None:
     good = kto._example(Row((1, 2, 3, 4, 5), (0, 1, 0, 0, 1)), True)
     bad = kto._example(Row((6, 7), (0, 1)), False)
