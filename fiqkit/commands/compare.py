@@ -11,8 +11,8 @@ from fiqkit.commands.options import json_option, print_json, store_option
 
 
 @click.command(cls=Command)
-@click.argument("first", metavar="RUN:MODEL:MODE")
-@click.argument("second", metavar="RUN:MODEL:MODE")
+@click.argument("first", metavar="RUN:MODEL:MODE[@RETRIEVAL]")
+@click.argument("second", metavar="RUN:MODEL:MODE[@RETRIEVAL]")
 @click.option("--grader", help="Whose grades to take on both sides.")
 @click.option("--judge", help="Whose judgements of questions to take on both sides.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the bootstrap.")
@@ -27,7 +27,7 @@ def command(
     fiqkit compare last:qwen3-4b:search last:qwen3-4b:interact
     fiqkit compare RUN:before:interact last:after:interact --grader rules
 
-    Each side is RUN:MODEL:MODE; RUN may be "last".
+    Each side is RUN:MODEL:MODE, with @RETRIEVAL where a run has several; RUN may be "last".
     """
     from fiqkit.report.comparison import compare_sides, comparison_lines
     from fiqkit.store.store import Store

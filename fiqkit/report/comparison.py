@@ -1,4 +1,4 @@
-"""Two sides of a store, RUN:MODEL:MODE each, compared item by item."""
+"""Two sides of a store, RUN:MODEL:MODE or RUN:MODEL:MODE@RETRIEVAL each, compared item by item."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def compare_sides(
     """`fiqkit.metrics.compare.compare` of two sides, with their names.
 
     Raises:
-        UserError: a side that is not RUN:MODEL:MODE or has no episodes; sides of two graders, or without a common item.
+        UserError: a side that is not RUN:MODEL:MODE, has no episodes or those of several retrievals; sides of two
+            graders, or without a common item.
     """
     one, two = (_side(store, text, grader, judge) for text in (first, second))
     graders = [side[0].grader for side in (one, two)]
@@ -41,6 +42,7 @@ def compare_sides(
     return {
         "first": {name: getattr(one[0], name) for name in _NAMES},
         "second": {name: getattr(two[0], name) for name in _NAMES},
+        "retrieval": [one[0].retrieval, two[0].retrieval],
         **result,
         "orbits": [{name: orbit_numbers(side, seed=seed)[name] for name in _ORBITS} for side in (one, two)],
         "notes": _notes(one, two, result),
@@ -49,14 +51,20 @@ def compare_sides(
 
 def _side(store: Store, text: str, grader: str | None, judge: str | None) -> list[Scored]:
     run, _, rest = text.partition(":")
-    model, _, mode = rest.rpartition(":")  # a model's name may hold a colon
+    model, _, place = rest.rpartition(":")  # a model's name may hold a colon, and an @
+    mode, _, retrieval = place.partition("@")
     if not (run and model and mode):
-        raise UserError(f"{text!r} is not RUN:MODEL:MODE, such as last:smollm2-135m:search")
+        raise UserError(f"{text!r} is not RUN:MODEL:MODE, such as last:smollm2-135m:search, or …:search@own")
     episodes = load_scored(store, [run], grader, judge)
-    found = [e for e in episodes if (e.model, e.mode) == (model, mode)]
+    found = [e for e in episodes if (e.model, e.mode) == (model, mode) and retrieval in ("", e.retrieval)]
     if not found:
-        there = ", ".join(dict.fromkeys(f"{e.model}:{e.mode}" for e in episodes)) or "none"
-        raise UserError(f"{store.path}: run {run} has no episodes of {model}:{mode}; it has {there}")
+        names = (f"{e.model}:{e.mode}{f'@{e.retrieval}' if retrieval else ''}" for e in episodes)
+        there = ", ".join(dict.fromkeys(names)) or "none"
+        raise UserError(f"{store.path}: run {run} has no episodes of {model}:{place}; it has {there}")
+    several = sorted({e.retrieval for e in found})
+    if len(several) > 1:
+        choice = " or ".join(f"{model}:{mode}@{name}" for name in several)
+        raise UserError(f"{text}: these episodes differ in what a search returned; name {choice}")
     return found
 
 
@@ -96,8 +104,11 @@ def _notes(first: Sequence[Scored], second: Sequence[Scored], result: Mapping[st
 
 def comparison_lines(result: Mapping[str, Any]) -> list[str]:
     """For a person to read."""
-    sides = [(side, result[side]) for side in ("first", "second")]
-    lines = [f"{side:7} {':'.join(names[part] for part in ('run', 'model', 'mode'))}" for side, names in sides]
+    sides = zip(("first", "second"), result["retrieval"], strict=True)
+    lines = [
+        f"{side:7} {':'.join(result[side][part] for part in ('run', 'model', 'mode'))}@{retrieval}"
+        for side, retrieval in sides
+    ]
     lines.append(f"over {result['n']} items that both were scored on, graded by {result['first']['grader']}")
     lines += [
         f"{side:7} intent resolved {percent_interval(found['intent_resolved'], found['intent_resolved_ci'])} % and "

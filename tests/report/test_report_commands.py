@@ -68,7 +68,29 @@ def test_compare(store_file: Path):
     assert found["first"] == {"run": "r1", "model": "beta & co", "mode": "search", "grader": "rules"}
     assert found["measures"]["accuracy"]["difference"] == pytest.approx(1 / 3)
     text = run("compare", *sides, "--store", str(store_file))
-    assert "exact McNemar p 0.500" in text and "+33.3" in text
+    assert "exact McNemar p 0.500" in text and "+33.3" in text and "last:beta & co:interact@index" not in text
+    assert "r1:beta & co:interact@index" in text
+
+
+def test_a_side_is_of_one_retrieval(capsys, tmp_path: Path, make_instance):
+    from fiqkit.datasets import dataset_hash
+    from fiqkit.records import AnswerVerdict, Ending, Episode, Grade, Outcome
+    from fiqkit.store.store import Store
+
+    store, item = Store(tmp_path / "s.db", create=True), make_instance()
+    store.begin_run("r", "run", dataset_hash([item]), [item], {})
+    for retrieval, outcome in (("own", Outcome.INTENDED), ("index", Outcome.OTHER)):
+        episode = Episode(item.instance_id, "m@1:x", "search", Ending.ANSWERED, "$5", retrieval=retrieval)
+        store.write("r", [(episode, [AnswerVerdict.of("rules", Grade(outcome))])])
+    store.set_status("r", "done")
+    store.close()
+    at = ("--store", str(tmp_path / "s.db"))
+    found = json.loads(run("compare", "r:m@1:x:search@own", "r:m@1:x:search@index", *at, "--json"))
+    assert found["retrieval"] == ["own", "index"] and found["measures"]["accuracy"]["difference"] == -1
+    assert any("searched by own" in note for note in found["notes"])
+    said = fails(capsys, "compare", "r:m@1:x:search", "r:m@1:x:search@own", *at)
+    assert "name m@1:x:search@index or m@1:x:search@own" in said
+    assert "it has m@1:x:search@index, m@1:x:search@own" in fails(capsys, "compare", *["r:m@1:x:search@web"] * 2, *at)
 
 
 def test_bad_input(capsys, store_file: Path, tmp_path: Path):
