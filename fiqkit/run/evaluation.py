@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 import time
 from collections.abc import Awaitable, Mapping
@@ -14,7 +15,7 @@ from typing import Any
 from fiqkit.agent import own
 from fiqkit.agent.modes import mode
 from fiqkit.agent.prompts import prompt_texts
-from fiqkit.bench_data import INSTANCES
+from fiqkit.bench_data import INSTANCES, SPLITS
 from fiqkit.datasets import dataset_hash, read_instances
 from fiqkit.errors import UserError
 from fiqkit.measurable import refuse_unmeasurable
@@ -49,6 +50,8 @@ class Settings:
 
     Attributes:
         only: ids of the instances to play; none means all.
+        split: of the bundled set; None plays all of it.
+        language, orbits, limit, sample, stratify: which of them; see `draw.select`.
         instances, index: the user's own set; None takes the bundled one.
         passages: what the index must have been built from; None trusts the index. Own passages are read from it.
         prompts: folder of the user's own prompts for the agent.
@@ -69,6 +72,9 @@ class Settings:
     index: Path | None = None
     prompts: Path | None = None
     only: tuple[str, ...] = ()
+    split: str | None = None
+    language: str | None = None
+    orbits: int | None = None
     limit: int | None = None
     sample: int | None = None
     stratify: tuple[str, ...] = ()
@@ -114,6 +120,16 @@ class Result:
     stopped: str | None = None
 
 
+def named_ids(settings: Settings) -> tuple[str, ...]:
+    """The ids that were named, one by one or as a split; none means all."""
+    if settings.split is None:
+        return settings.only
+    if settings.instances is not None or settings.only:
+        raise UserError("--split names a split of the bundled set; it goes with neither --instances nor --instance")
+    ids: list[str] = json.loads(SPLITS.read_text("utf-8"))[settings.split]
+    return tuple(ids)
+
+
 async def evaluate(settings: Settings, watch: Watch = NOBODY) -> Result:
     """Run an evaluation to its end, or until Ctrl-C; everything that was finished is in the store either way.
 
@@ -126,7 +142,9 @@ async def evaluate(settings: Settings, watch: Watch = NOBODY) -> Result:
     everything = read_instances(settings.instances or INSTANCES)
     instances = select(
         everything,
-        only=settings.only,
+        only=named_ids(settings),
+        language=settings.language,
+        orbits=settings.orbits,
         limit=settings.limit,
         sample=settings.sample,
         stratify=settings.stratify,

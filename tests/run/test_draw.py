@@ -2,12 +2,16 @@
 
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from fiqkit.bench_data import INSTANCES
+from fiqkit.datasets import read_instances
 from fiqkit.errors import UserError
 from fiqkit.records import Instance
 from fiqkit.run.draw import select
+from fiqkit.run.evaluation import Settings, named_ids
 
 
 @pytest.fixture
@@ -41,6 +45,8 @@ def test_the_seed_decides_the_sample(uneven: list[Instance]) -> None:
     [
         ({"limit": 0}, "--limit is 0"),
         ({"sample": -1}, "--sample is -1"),
+        ({"orbits": 0}, "--orbits is 0"),
+        ({"orbits": 1, "sample": 1}, "both draw"),
         ({"sample": 3, "stratify": ("colour",)}, "no 'colour'"),
         ({"stratify": ("language",)}, "add --sample"),
     ],
@@ -55,3 +61,22 @@ def test_only_the_instances_that_are_named(make_instance: Callable[..., Instance
     assert [i.instance_id for i in select(instances, only=("i2", "i0"))] == ["i0", "i2"]
     with pytest.raises(UserError, match="--instance 'x': no instance has this id; the first is 'i0'"):
         select(instances, only=("i0", "x"))
+
+
+def test_orbits_are_drawn_whole_and_categories_take_turns() -> None:
+    ids = {i.instance_id: i for i in read_instances(INSTANCES)}
+    siblings = Counter(i.orbit for i in ids.values())
+    drawn = select(list(ids.values()), language="en", orbits=10, seed=3)
+    assert all(i.language == "en" for i in drawn)
+    assert len({i.orbit for i in drawn}) == 10
+    assert all(siblings[orbit] == n for orbit, n in Counter(i.orbit for i in drawn).items())
+    assert set(Counter({i.orbit: i.primary for i in drawn}.values()).values()) == {2}
+    assert select(list(ids.values()), language="en", orbits=10, seed=3) == drawn
+
+
+def test_a_split_is_of_the_bundled_set_alone(tmp_path: Path) -> None:
+    parts = [set(named_ids(Settings(split=name))) for name in ("train", "validation", "test")]
+    assert sum(map(len, parts)) == len(set().union(*parts)) == len(read_instances(INSTANCES))
+    for other in ({"instances": tmp_path}, {"only": ("a",)}):
+        with pytest.raises(UserError, match="--split names a split of the bundled set"):
+            named_ids(Settings(split="test", **other))
