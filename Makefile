@@ -1,4 +1,7 @@
 # make run    install into .venv on first use, then run the demo: a small local model on real filings' questions
+# make ladder train the embedded model to ask: base → SFT → KTO → GRPO, each held against unseen companies (an hour)
+# make grpo   multi-turn GRPO on a tiny model, three seeds (minutes)
+# make taught the taught model's adapter, made again
 # make test   install on first use, then lint, types and the default tests
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do $$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null && { echo $$p; break; }; done)
 BIN := .venv/bin
@@ -13,11 +16,25 @@ TIMES := .venv/.times
 step = @echo "== $(1)"; begun=$$(date +%s); $(2) || { code=$$?; rm -f $(TIMES); exit $$code; }; echo "$$(( $$(date +%s) - begun )) s  $(1)" >> $(TIMES)
 times = @echo "== done"; cat $(TIMES); rm -f $(TIMES)
 
-.PHONY: run test test-slow test-browser test-vllm test-servers lint checks clean
+.PHONY: run ladder grpo taught test test-slow test-browser test-vllm test-servers lint checks clean
 
 run: $(INSTALLED)
 	$(call step,demo: three agents on eight readings in three modes,$(BIN)/fiqkit run --lineup demo --limit 8 --seed 0 $(ARGS))
 	$(times)
+
+# A folder that was begun goes on where it was. Under other load one thread is faster than two that wait for each other.
+TRAINING := OMP_NUM_THREADS=$(or $(THREADS),2) OMP_WAIT_POLICY=passive HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1 TOKENIZERS_PARALLELISM=false
+LADDER ?= ladder
+
+ladder: $(INSTALLED)
+	$(TRAINING) $(BIN)/fiqkit train ladder --recipe smollm2-cpu --language en --limit 96 10 60 --out $(LADDER) $(ARGS)
+
+grpo: $(INSTALLED)
+	$(TRAINING) $(BIN)/python benchmarks/grpo.py $(ARGS)
+
+taught: $(INSTALLED)
+	$(TRAINING) $(BIN)/fiqkit train ladder --recipe smollm2-cpu --language en --limit 96 10 60 --stages sft --out $(LADDER) $(ARGS)
+	$(BIN)/fiqkit train export $(LADDER)/sft --out fiqkit/models/cards/smollm2-taught.gguf
 
 test: checks
 	$(call step,tests,$(OFFLINE) $(BIN)/pytest $(SPREAD) $(ARGS))

@@ -140,11 +140,20 @@ def show_table(table: dict[str, Any]) -> None:
     for row in table["stages"]:
         shown.add_row(row["stage"], *(_cell(row[name]) for name in columns))
     Console().print(shown)
-    best = table["baselines"]
-    click.echo(
-        f"best constant question: named {best['constant']['named']:.3f}, macro {best['constant']['macro']:.3f}; "
-        f"compound: named {best['compound']['named']:.3f}; ceiling {best['ceiling']:.3f}"
-    )
+    against = {"constant": "best constant question", "compound": "best of two at once", "words": "the words of Q"}
+    for name, best in table["baselines"].items():
+        if name == "ceiling":
+            click.echo(f"ceiling of an asker that reads question and passage: {best:.3f}")
+        else:
+            click.echo(
+                f"{against[name]}: named {best['named']:.3f}, primary {best['primary']:.3f}, macro {best['macro']:.3f}"
+            )
+    for pair in table.get("comparisons", ()):
+        smallest = "nothing" if pair["smallest"] is None else f"{pair['smallest']:.3f}"
+        click.echo(
+            f"{pair['measure']}, {pair['second']} − {pair['first']}: {pair['difference']:+.3f} (p {pair['p']:.4f}, "
+            f"n {pair['n']}; could show {smallest})"
+        )
 
 
 def _cell(value: float | int | None) -> str:

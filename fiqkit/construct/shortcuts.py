@@ -171,12 +171,12 @@ def classifiers(cases: Sequence[Case]) -> dict[str, dict[str, float]]:
     """Name → share right and the share of the best constant guess."""
     instances = [case.instance for case in cases]
     primaries = [i.primary for i in instances]
-    questions = [_words(case.asked) for case in cases]
+    questions = [words_of(case.asked) for case in cases]
     larger = [str(_is_larger(i)) for i in instances]
     return {
         "category from the words of the question": _report(instances, questions, primaries),
         "larger or smaller from the words of the passage": _report(
-            instances, [_words(case.passage or "") for case in cases], larger
+            instances, [words_of(case.passage or "") for case in cases], larger
         ),
         "intended from the words of the two spans": {"share": round(_by_lines(instances), 4), "chance": 0.5},
     }
@@ -200,7 +200,8 @@ _PARTS = 5
 Score = Callable[[list[str], str], float]
 
 
-def _words(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
+    """The words of a text in Latin letters, and its Chinese characters."""
     return re.findall(r"[a-z]+|[\u3400-\u9fff]", text.lower())
 
 
@@ -225,7 +226,7 @@ def _guesses(instances: Sequence[Instance], words: Sequence[list[str]], labels: 
     guesses = [""] * len(labels)
     for part in sorted(set(parts)):
         train = [i for i, other in enumerate(parts) if other != part]
-        score = _bayes([words[i] for i in train], [labels[i] for i in train])
+        score = naive_bayes([words[i] for i in train], [labels[i] for i in train])
         for i in (i for i, other in enumerate(parts) if other == part):
             scores = {name: score(words[i], name) for name in names}
             guesses[i] = max(names, key=scores.__getitem__)
@@ -234,19 +235,19 @@ def _guesses(instances: Sequence[Instance], words: Sequence[list[str]], labels: 
 
 def _by_lines(instances: Sequence[Instance]) -> float:
     """How often an instance's intended line looks more like the intended lines of other parts than its default does."""
-    lines = [(_words(i.intended_evidence_span), _words(i.default_evidence_span)) for i in instances]
+    lines = [(words_of(i.intended_evidence_span), words_of(i.default_evidence_span)) for i in instances]
     parts = _parts(instances, [i.primary + str(_is_larger(i)) for i in instances])
     right = [0.5] * len(instances)
     for part in sorted(set(parts)):
         train = [pair for pair, other in zip(lines, parts, strict=True) if other != part]
-        score = _bayes([line for pair in train for line in pair], ["intended", "default"] * len(train))
+        score = naive_bayes([line for pair in train for line in pair], ["intended", "default"] * len(train))
         for i in (i for i, other in enumerate(parts) if other == part):
             ours, default = (score(line, "intended") - score(line, "default") for line in lines[i])
             right[i] = 0.5 if round(ours - default, 9) == 0 else float(ours > default)
     return fsum(right) / len(right)
 
 
-def _bayes(words: Sequence[list[str]], labels: Sequence[str]) -> Score:
+def naive_bayes(words: Sequence[list[str]], labels: Sequence[str]) -> Score:
     """Log score of a bag of words under a label: multinomial, add-one smoothed."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for bag, label in zip(words, labels, strict=True):

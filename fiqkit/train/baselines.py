@@ -7,14 +7,16 @@ more still, and no asker that reads question and passage alone can go beyond the
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
+from fiqkit.construct.shortcuts import naive_bayes, words_of
 from fiqkit.records import Instance, Judgement
 from fiqkit.roles.judge.rules import classify_question
-from fiqkit.taxonomy import CATEGORIES
+from fiqkit.taxonomy import CATEGORIES, LANGUAGES
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,20 +47,43 @@ def targeting(judged: Sequence[tuple[Judgement, Instance]], question: str = "") 
     return Targeting(named / n, touch / n, central / n, sum(flat) / n, macro, question)
 
 
-def constant(instances: Sequence[Instance]) -> Targeting:
-    """The best of the five categories' fixed questions, asked of every item in its language."""
-    return max((_asked(instances, (name,)) for name in CATEGORIES), key=lambda found: (found.macro, found.named))
+Asker = Mapping[str, str]  # instance id → the question that is asked of it
 
 
-def compound(instances: Sequence[Instance]) -> Targeting:
-    """The best question that raises two categories at once."""
-    return max((_asked(instances, pair) for pair in combinations(CATEGORIES, 2)), key=lambda found: found.named)
+def constant(instances: Sequence[Instance], names: Sequence[str]) -> Asker:
+    """The fixed questions of these categories, asked of every item in its language."""
+    texts = {language: " ".join(CATEGORIES[name].template[language] for name in names) for language in LANGUAGES}
+    return {i.instance_id: texts[i.language] for i in instances}
 
 
-def _asked(instances: Sequence[Instance], names: Sequence[str]) -> Targeting:
-    texts = {language: " ".join(CATEGORIES[name].template[language] for name in names) for language in ("en", "zh")}
-    judged = {language: classify_question(text) for language, text in texts.items()}
-    return targeting([(judged[i.language], i) for i in instances], texts[instances[0].language])
+def by_words(train: Sequence[Instance], instances: Sequence[Instance]) -> Asker:
+    """The fixed question of the category that the words of Q suggest, by naive Bayes on the train split's questions."""
+    score = naive_bayes([words_of(i.question) for i in train], [i.primary for i in train])
+    names = sorted({i.primary for i in train})
+    guessed = {i.instance_id: max(names, key=lambda name: score(words_of(i.question), name)) for i in instances}
+    return {i.instance_id: CATEGORIES[guessed[i.instance_id]].template[i.language] for i in instances}
+
+
+def askers(train: Sequence[Instance], instances: Sequence[Instance]) -> dict[str, Asker]:
+    """The best constant question (by macro), the best of two at once (by `named`), and a bag of Q's words."""
+    singles = [constant(instances, (name,)) for name in CATEGORIES]
+    pairs = [constant(instances, pair) for pair in combinations(CATEGORIES, 2)]
+    found = {
+        "constant": max(
+            singles, key=lambda asker: (_targeting(asker, instances).macro, _targeting(asker, instances).named)
+        ),
+        "compound": max(pairs, key=lambda asker: _targeting(asker, instances).named),
+    }
+    return found | ({"words": by_words(train, instances)} if train else {})
+
+
+def _targeting(asker: Asker, instances: Sequence[Instance]) -> Targeting:
+    questions = [asker[i.instance_id] for i in instances]
+    told = questions[0] if len(set(questions)) == 1 else ""
+    return targeting([(judged(q), i) for q, i in zip(questions, instances, strict=True)], told)
+
+
+judged = lru_cache(maxsize=4096)(classify_question)
 
 
 def ceiling(instances: Sequence[Instance]) -> float:
@@ -69,10 +94,9 @@ def ceiling(instances: Sequence[Instance]) -> float:
     return sum(max(found.values()) for found in alike.values()) / len(instances)
 
 
-def baselines(instances: Sequence[Instance]) -> dict[str, Any]:
-    """All of them, JSON-ready."""
-    return {
-        "constant": asdict(constant(instances)),
-        "compound": asdict(compound(instances)),
-        "ceiling": ceiling(instances),
+def baselines(instances: Sequence[Instance], train: Sequence[Instance] = ()) -> dict[str, Any]:
+    """All of them, JSON-ready; `words` only where there are items to learn it from."""
+    found = askers(train, instances)
+    return {name: asdict(_targeting(asker, instances)) for name, asker in found.items()} | {
+        "ceiling": ceiling(instances)
     }

@@ -16,7 +16,7 @@ from fiqkit.datasets import instance_row, passage_row, record_hash, write_jsonl
 from fiqkit.errors import UserError
 from fiqkit.metrics.scored import Scored
 from fiqkit.models.cards.cards import find_card
-from fiqkit.models.cards.weights import to_transformers, write_atomically
+from fiqkit.models.cards.weights import locate, to_transformers, write_atomically
 from fiqkit.models.checks.adapters import check_base
 from fiqkit.records import Instance, Passage
 from fiqkit.run.evaluation import Settings, evaluate
@@ -144,7 +144,7 @@ def score(
         result_tokens=rollout.result_tokens,
         max_tokens=rollout.max_tokens,
         retrieval=rollout.retrieval,
-        context=recipe.max_length + rollout.max_tokens,
+        context=_context(recipe),
     )
     settings = Settings(
         lineup=lineup,
@@ -196,6 +196,11 @@ def row(episodes: Sequence[Scored], instances: dict[str, Instance]) -> dict[str,
     }
 
 
+def _context(recipe: Recipe) -> int:
+    """Passages are whole in an evaluation, in training they may be shortened."""
+    return 2 * recipe.max_length + recipe.rollout.max_tokens
+
+
 def _begun(store: Path, stage: str) -> str | None:
     """The run of this stage that was begun earlier, to go on with."""
     if not store.is_file():
@@ -211,9 +216,11 @@ def _begun(store: Path, stage: str) -> str | None:
 def _cards(stage: str, adapter: Path | None, recipe: Recipe, out: Path) -> Path:
     """A file with the stage's card: the base and the adapter, which brings the template that it was trained with."""
     card = find_card(recipe.model)
-    base = to_transformers(card)
-    context = card.context or recipe.max_length + recipe.rollout.max_tokens
-    fields = {"engine": "transformers", "weights": str(base.resolve()), "context": context, "measures": True}
+    served = card.engine == "llama_cpp"  # the same weights, and several times faster than transformers on a CPU
+    base = locate(card) if served else to_transformers(card)
+    context = card.context or _context(recipe)
+    engine = card.engine if served else "transformers"
+    fields = {"engine": engine, "weights": str(base.resolve()), "context": context, "measures": True}
     if adapter is not None:
         fields["adapter"] = str(adapter.resolve())
     path = out / f"{stage}.toml"

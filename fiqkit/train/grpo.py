@@ -22,6 +22,7 @@ from fiqkit.train.recipe import Recipe
 from fiqkit.train.reward import Terms, bits, bits_terms, scored
 from fiqkit.train.rollouts import Rolled, Roller
 
+_GAP_OF = 2  # episodes of a step on which the trainer's log probabilities are computed a second time
 TERMS = ("right", "on_category", "silent", "further")
 
 
@@ -67,7 +68,7 @@ def train(
     )
     by_id = {instance.instance_id: instance for instance in (*instances, *validation)}
     engine = TransformersEngine.wrap(
-        trainee.model, trainee.tokenizer, context=recipe.max_length, parallel=settings.batch
+        trainee.model, trainee.tokenizer, context=2 * recipe.max_length, parallel=settings.batch
     )
     roller = Roller(
         engine=engine,
@@ -86,7 +87,7 @@ def train(
         # Checkpoints are compared on equal draws.
         first = (recipe.seed * 1_000_003 + (trainer.state.global_step if learning else 0)) * 10_000
         rolled = roller.roll([by_id[name] for name in prompts], range(first, first + len(prompts)))
-        gap = mean_gap(trainee.model, rolled)
+        gap = mean_gap(trainee.model, rolled[:_GAP_OF])
         trainer._metrics["train" if learning else "eval"]["sampling/logprob_gap"].append(gap)
         return fields_of(rolled, [reward_of(one, recipe, by_id.values()) for one in rolled])
 

@@ -4,7 +4,7 @@ Everything stands in one folder, stage by stage; a call that was interrupted goe
 
     OUT/demos.jsonl  OUT/sft/  OUT/kto/  OUT/grpo/     adapters with their records, logs and checkpoints
     OUT/evaluation.db                                  every test episode, for `fiqkit show` and `fiqkit compare`
-    OUT/ladder.json                                    the table
+    OUT/ladder.json  OUT/curves.svg                    the table, and the learning curves
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from fiqkit.errors import UserError
 from fiqkit.models.cards.weights import write_atomically
 from fiqkit.models.checks.adapters import RECORD
 from fiqkit.records import Instance, Passage
+from fiqkit.train import watch
 from fiqkit.train.baselines import baselines
+from fiqkit.train.compared import comparisons, episodes_by_stage
 from fiqkit.train.evaluate import score
 from fiqkit.train.recipe import Recipe
 from fiqkit.train.stages import STAGES, Stages
@@ -49,8 +51,18 @@ def climb(
         adapter = None if stage == "base" else training.train(stage, out / stage, _before(stage, out))
         say(f"{stage}: evaluating on {len(splits['test'])} items")
         rows.append(score(stage, adapter, recipe, splits["test"], passages, out))
-        table = {"recipe": recipe.name, "stages": rows, "baselines": baselines(splits["test"])}
+        table = {
+            "recipe": recipe.name,
+            "stages": rows,
+            "baselines": baselines(splits["test"], splits["train"]),
+            "comparisons": comparisons(episodes_by_stage(rows, out / "evaluation.db"), splits["test"], splits["train"]),
+        }
         write_atomically(out / "ladder.json", json.dumps(table, ensure_ascii=False, indent=1))
+    if logs := {stage: watch.read_log(out / stage) for stage in STAGES if (out / stage / watch.LOG).is_file()}:
+        from fiqkit.figures.style import svg
+        from fiqkit.figures.training import learning_curves
+
+        (out / "curves.svg").write_text(svg(learning_curves(logs)), "utf-8")
     return table
 
 

@@ -49,13 +49,18 @@ class Sft:
 
 @dataclass(frozen=True, slots=True)
 class Kto:
-    """Kahneman-Tversky optimisation (Ethayarajh et al. 2024) on episodes marked good or bad."""
+    """Kahneman-Tversky optimisation (Ethayarajh et al. 2024) on episodes marked good or bad.
+
+    Attributes:
+        items: the policy's own episodes are of at most so many items of a split, whole orbits; 0 takes all.
+    """
 
     epochs: float = 1
     batch: int = 4
     accumulate: int = 4
     learning_rate: float = 5e-6
     beta: float = 0.1
+    items: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from itertools import zip_longest
 from pathlib import Path
-from random import Random
 
 from fiqkit.errors import UserError
 from fiqkit.records import Instance
+from fiqkit.run.draw import orbits_in_turn
 
 NAMES = ("train", "validation", "test")
 _SHARES = (0.6, 0.1)  # of the companies, for train and validation; the rest is test
@@ -104,17 +103,8 @@ def draw(instances: Sequence[Instance], most: int) -> list[Instance]:
 
     Siblings teach together, one question and two replies; and only whole orbits say whether an intent was resolved.
     """
-    orbits: dict[str, list[Instance]] = {}
-    for instance in instances:
-        orbits.setdefault(instance.orbit or instance.instance_id, []).append(instance)
-    strata: dict[str, list[list[Instance]]] = {}
-    for siblings in orbits.values():
-        strata.setdefault(siblings[0].primary, []).append(siblings)
-    for column in strata.values():
-        Random(0).shuffle(column)
-    dealt = [one for turn in zip_longest(*(strata[key] for key in sorted(strata))) for one in turn if one]
     drawn: list[Instance] = []
-    for siblings in dealt:
+    for siblings in orbits_in_turn(instances, seed=0):
         if len(drawn) + len(siblings) <= most:
             drawn += siblings
     return drawn

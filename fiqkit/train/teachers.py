@@ -27,10 +27,10 @@ HINTS = ("none", "category", "full")
 
 
 class TemplateTeacher:
-    """A teacher without a model: searches, asks which of two lines is meant, names the line that was and its value.
+    """A teacher without a model: searches, asks which of two readings is meant, names its line and its value.
 
-    It makes the whole ladder run where no large model can. What it says is copied from what it was shown as far as
-    that settles the readings, in the order in which it stands there, so that a small model can learn to say it.
+    It makes the whole ladder run where no large model can. It says like things alike, and what it can in words that it
+    was shown, so that a small model can learn to say it.
     """
 
     name = "template-teacher"
@@ -61,7 +61,7 @@ class _TemplatePolicy:
             self.searched = True
             return {"action": "search", "query": self.key.question[:160]}
         if "interact" in dialogue.actions and not dialogue.asked:
-            return {"action": "interact", "question": line_question(self.key, dialogue.messages[-1]["content"])}
+            return {"action": "interact", "question": line_question(self.key)}
         named = _line_words(self.key)[0]
         said = f"{named}: {self.key.answer}" if named else self.key.answer
         return {"action": "answer", "response": said, "confidence": 90}
@@ -77,37 +77,32 @@ _LEADS = {
 }
 
 
-def line_question(instance: Instance, shown: str) -> str:
-    """A question between the two readings in the words of their lines, the one first that is shown first.
+def line_question(instance: Instance) -> str:
+    """The question that the template teacher asks: the category's fixed one where it settles the two readings.
 
-    >>> line_question(instance, "Income tax expense, consolidated | $563 million\\nIncome tax expense, ComEd …")
-    'Do you mean consolidated, rather than Commonwealth Edison Co subsidiary?'
+    Else one between the words in which their lines differ, in alphabetical order, so that siblings are asked alike and
+    one kind of pair is asked about in one way:
 
-    Where these words do not settle it, or a judge would not see the category in them, the interpretations' words are
+        Do you mean quarter, rather than six months to date?
+
+    Where these do not settle it either, or a judge would not see the category in them, the interpretations' words are
     taken, then `settling_question`.
     """
     view = replace(UserView.of(instance), context="")
     other = replace(view, intended=view.default, default=view.intended)
-    spans = (instance.intended_evidence_span, instance.default_evidence_span)
-    field = CATEGORIES[instance.primary].field
-    wordings = [_line_words(instance), [getattr(view.intended, field), getattr(view.default, field)]]
-    swap = shown.find(spans[1]) < shown.find(spans[0])
-    lead = _LEADS[instance.language].get(instance.primary, "")
-    for words in wordings:
-        if not all(words):
-            continue
-        one, rest = reversed(words) if swap else words
-        question = PAIR[instance.language].format(one=one, other=rest)
-        if lead:
-            question = question.replace(_LEADS_FROM[instance.language], lead, 1)
-        first, second = (other, view) if swap else (view, other)
-        settled = reply_to(question, first) == YES and reply_to(question, second) == NO
+    language, primary = instance.language, CATEGORIES[instance.primary]
+    lead = _LEADS[language].get(instance.primary, _ASKED[language])
+    readings = [getattr(view.intended, primary.field), getattr(view.default, primary.field)]
+    pairs = [sorted(words) for words in (_line_words(instance), readings) if all(words)]
+    asked = (PAIR[language].format(one=one, other=rest).replace(_ASKED[language], lead, 1) for one, rest in pairs)
+    for question in (primary.template[language], *asked):
+        settled = {reply_to(question, view), reply_to(question, other)} == {YES, NO}
         if settled and classify_question(question).central == instance.primary:
             return question
     return settling_question(instance)
 
 
-_LEADS_FROM = {"en": "Do you mean", "zh": "您要的是"}
+_ASKED = {"en": "Do you mean", "zh": "您要的是"}
 _SOURCE = re.compile(r" in Form .*")  # which filing a version stands in
 
 

@@ -48,6 +48,13 @@ def callback(out: Path, say: Say) -> Any:
     return Watch()
 
 
+def read_log(out: Path) -> list[dict[str, Any]]:
+    """The lines of a stage's log; of a step that was made again after a resume, the last."""
+    lines = [json.loads(line) for line in (out / LOG).read_text("utf-8").splitlines()]
+    kept = {(line["step"], "eval_loss" in line): line for line in lines}
+    return [kept[key] for key in sorted(kept)]
+
+
 def arguments(out: Path, *, steps_per_save: int = 0) -> dict[str, Any]:
     """Trainer arguments that all stages share: where to write, how often, on what, without a hub."""
     import datasets

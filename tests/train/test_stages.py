@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from tiny_models import make_checkpoint
 
 from fiqkit.agent.policy import EngineAgent
@@ -147,6 +148,34 @@ def test_sft_learns_and_resumes_to_the_same_loss(demos: list[Demo], tiny_recipe:
     assert losses[-1] < losses[0]
     assert (tmp_path / "whole" / "adapter_model.safetensors").is_file()
     assert len([entry for entry in log if "eval_loss" in entry]) == 2
+
+
+def test_a_shared_prefix_changes_no_loss_and_no_gradient(demos: list[Demo], tiny_recipe: Make) -> None:
+    """What all rows of a batch begin with is computed once; each row by itself gives the same sums."""
+    made = load(tiny_recipe())
+    rows = sft.rows_of(demos[:3], made, 12000)
+    longest = max(len(row.ids) for row in rows)
+    padded = {
+        "input_ids": [[*row.ids, *[0] * (longest - len(row.ids))] for row in rows],
+        "labels": [[*row.labels, *[-100] * (longest - len(row.ids))] for row in rows],
+        "attention_mask": [[1] * len(row.ids) + [0] * (longest - len(row.ids)) for row in rows],
+    }
+    batch = {name: torch.tensor(values) for name, values in padded.items()}
+    shared = sft.shared_prefix(batch["input_ids"], batch["labels"])
+    assert 100 < shared < min(row.prompt_length for row in rows)
+    assert all(row.ids[:shared] == rows[0].ids[:shared] for row in rows)
+    assert sft.shared_prefix(batch["input_ids"][:1], batch["labels"][:1]) == 0
+
+    def gradient(loss: Any) -> Any:
+        made.model.zero_grad()
+        loss.backward()
+        return torch.cat([p.grad.flatten() for p in made.model.parameters() if p.grad is not None])
+
+    summed, counted = sft._sum_of_losses(made.model.get_base_model(), batch, shared)
+    alone = made.model(**batch, use_cache=False)
+    assert counted == sum(sum(row.mask) for row in rows)
+    assert summed.item() / counted == pytest.approx(alone.loss.item(), rel=1e-5)
+    assert torch.allclose(gradient(summed / counted), gradient(alone.loss), atol=1e-6)
 
 
 def test_kto_takes_the_loss_on_what_the_model_wrote_alone() -> None:

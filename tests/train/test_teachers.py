@@ -48,6 +48,7 @@ def test_each_question_is_on_category_and_each_reply_leads_to_the_answer(
         if demo.instance_id in orbit:
             by_orbit.setdefault(orbit[demo.instance_id], set()).add(asked)
     assert all(len(asked) == 1 for asked in by_orbit.values())  # siblings are asked alike, whichever is meant
+    assert len({question for asked in by_orbit.values() for question in asked}) < len(by_orbit)  # kinds, too
 
 
 def test_labels_are_told_apart_by_what_they_do_not_share() -> None:
