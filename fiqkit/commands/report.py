@@ -16,7 +16,8 @@ from fiqkit.commands.options import FILE, fail_under, fail_under_option, json_op
 @click.argument("runs", nargs=-1)
 @click.option("--format", "form", type=click.Choice(["csv", "json", "latex", "md"]), help="Instead of the table.")
 @click.option("--html", type=NewFile(), help="Write one self-contained page, every episode in it.")
-@click.option("--probe", "probes", type=FILE, multiple=True, help="Show this folder of `fiqkit probe` on the page too.")
+@click.option("--probe", "probes", type=FILE, multiple=True, help="Show this result of `fiqkit probe` on the page too.")
+@click.option("--training", type=FILE, multiple=True, help="Show the curves of this `fiqkit train` on the page too.")
 @click.option("--figures", type=NewFolder(), help="Write every figure as SVG and PNG into this folder.")
 @click.option("--grader", help="Whose grades to take; by default the recorded ones of an import, else those of rules.")
 @click.option("--judge", help="Whose judgements of questions to take; by default as for --grader.")
@@ -35,6 +36,7 @@ def command(
     form: str | None,
     html: Path | None,
     probes: tuple[Path, ...],
+    training: tuple[Path, ...],
     figures: Path | None,
     grader: str | None,
     judge: str | None,
@@ -67,8 +69,8 @@ def command(
         if html:
             from fiqkit.report.html import write_page
 
-            write_page(report, kept, html, probes)
-            click.echo(f"page: {html}", err=True)
+            write_page(report, kept, html, probes, training)
+            click.echo(f"page: {html}, {html.stat().st_size / 1e6:.1f} MB", err=True)
         if figures:
             from fiqkit.figures.gallery import save_all
 

@@ -115,5 +115,5 @@ def accuracy_by_entropy(rows: Sequence[Row]) -> Figure:
     axes.set_ylabel("accuracy, %")
     parts = [part for row in rows for part in row["by_h0"].values()]
     percent_axis(axes, "y", headroom(part["accuracy_ci"][1] for part in parts if part["accuracy_ci"]), -0.012)
-    axes.legend(loc="upper right")
+    legend_above(figure, entries_of(axes))
     return figure

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from fiqkit.figures.style import (
     INK,
     MARKERS,
+    ON_LIGHT,
     PALETTE,
     RIGHT,
     RULE,
@@ -98,7 +99,9 @@ def targeting_and_resolution(rows: Sequence[Row]) -> Figure:
         axes.invert_yaxis()
         for (y, x), value in np.ndenumerate(table):
             n = rows[y]["by_category"].get(names[x], {}).get(f"{measure}_n", 0)
-            text, colour = ("–", INK) if np.isnan(value) else (f"{100 * value:.0f}", "white" if value > 0.6 else INK)
+            text, colour = (
+                ("–", INK) if np.isnan(value) else (f"{100 * value:.0f}", "white" if value > 0.6 else ON_LIGHT)
+            )
             axes.text(x + 0.5, y + 0.5, text, ha="center", va="center", color=colour, fontsize=9)
             axes.text(x + 0.97, y + 0.93, f"{n}" if n else "", ha="right", va="bottom", color=colour, fontsize=5.5)
         axes.set_xticks(np.arange(len(names)) + 0.5, [category_title(name) for name in names], fontsize=8)
@@ -196,7 +199,7 @@ def error_budget(rows: Sequence[Row]) -> Figure:
         bars = axes.barh(places, shares, 0.72, left=left, color=colour, label=legend, edgecolor="white", lw=0.6)
         texts = [f"{100 * share:.0f}" if share >= 0.06 else "" for share in shares]
         dark = name in ("right", "E1", "E2", "E5")
-        axes.bar_label(bars, texts, label_type="center", fontsize=7.5, color="white" if dark else INK)
+        axes.bar_label(bars, texts, label_type="center", fontsize=7.5, color="white" if dark else ON_LIGHT)
         left += shares
     percent_axis(axes, "x", 1.0)
     axes.set_xlabel("% of episodes")

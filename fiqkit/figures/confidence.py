@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from fiqkit.figures.style import FAINT, INK, RULE, WIDTH, Row, canvas, colours, percent_axis
+from fiqkit.figures.style import FAINT, INK, RULE, WIDTH, Row, canvas, colours, percent_axis, shortened
 
 
 def stating(rows: Sequence[Row]) -> list[Row]:
@@ -41,7 +41,7 @@ def calibration(rows: Sequence[Row], among: Sequence[Row]) -> Figure:
             clip_on=False,
             zorder=3,
         )
-        axes.set_title(f"{row['model']}\n{row['mode']}", fontsize=8.5)
+        axes.set_title(f"{shortened(row['model'], 22)}\n{shortened(row['mode'], 22)}", fontsize=8.5)
         axes.text(0.04, 0.95, f"ECE {row['ece']:.3f}", transform=axes.transAxes, va="top", fontsize=8, color=INK)
         percent_axis(axes, "x", 1.0)
         percent_axis(axes, "y", 1.0)

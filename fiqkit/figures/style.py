@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,7 +26,10 @@ INK, RULE, FAINT = "#14233b", "#c9cfd8", "#eef1f5"
 PALETTE = ("#0b5c8f", "#c8641b", "#1b8a6b", "#9c4a7c", "#7a6a12", "#4c9bc9", "#5a5f6b", "#b23a3a")
 RIGHT, WRONG = "#1b8a6b", "#b23a3a"
 MARKERS = "osD^vPX*"
+ON_LIGHT = "#14233a"  # text on a mark of light colour, dark on a dark page too
+THEMED = frozenset({INK, RULE, FAINT, RIGHT, WRONG, *PALETTE})
 
+_LEGEND, _LABEL = 74, 40  # characters of a legend's line, and of a row's name
 WIDTH = 5.6  # inches of a report's figures: legible in a column of print and on a phone
 
 _STYLE: Any = {
@@ -82,13 +86,28 @@ def canvas(width: float, height: float, **grid: Any) -> tuple[Figure, Any]:
     return figure, figure.subplots(**grid)
 
 
-def svg(figure: Figure) -> str:
-    """The figure as SVG text, without date or XML prolog, so that it can stand inside a page."""
+def svg(figure: Figure, *, clear: bool = False) -> str:
+    """The figure as SVG text, without date or XML prolog, so that it can stand inside a page; `clear`: with no
+    background of its own."""
     buffer = BytesIO()
     with styled():
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None}, transparent=clear)
     text = buffer.getvalue().decode()
     return text[text.index("<svg") :]
+
+
+def themed(figure: Figure) -> str:
+    """As `svg`, for a page that has a light and a dark face: a clear background, and every colour of the kit a CSS
+    variable (`--c-14233b`) with the colour itself where the page sets none."""
+    return theme(svg(figure, clear=True))
+
+
+def theme(text: str) -> str:
+    """The kit's colours in an SVG as CSS variables; without ids of groups and the style of all elements, which would
+    be the page's."""
+    text = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", text, flags=re.DOTALL)
+    text = re.sub(r'<g id="[^"]*"', "<g", text)
+    return re.sub(r"#([0-9a-f]{6})\b(?=[;\"])", lambda m: f"var(--c-{m[1]}, {m[0]})" if m[0] in THEMED else m[0], text)
 
 
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:
@@ -104,7 +123,7 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
 def labels(rows: Sequence[Row]) -> list[str]:
     """A name for each row, as short as tells them apart: model, then mode, then run."""
     for parts in (("model",), ("model", "mode"), ("model", "mode", "run")):
-        names = [" · ".join(str(row[part]) for part in parts) for row in rows]
+        names = [shortened(" · ".join(str(row[part]) for part in parts), _LABEL) for row in rows]
         if len(set(names)) == len(names):
             return names
     return [f"{name} · {row['grader']}" for name, row in zip(names, rows, strict=True)]
@@ -113,14 +132,14 @@ def labels(rows: Sequence[Row]) -> list[str]:
 def listed(axes: Axes, rows: Sequence[Row]) -> list[float]:
     """Lay rows out down the y axis under a heading for each model; returns the place of each row."""
     repeat = len({(row["model"], row["mode"]) for row in rows}) < len(rows)
-    names = [f"{row['mode']} · {row['run']}" if repeat else row["mode"] for row in rows]
+    names = [shortened(f"{row['mode']} · {row['run']}" if repeat else row["mode"], _LABEL) for row in rows]
     places: list[float] = []
     ticks: list[tuple[float, str, str]] = []
     at = 0.0
     for above, row, name in zip([None, *rows], rows, names, strict=False):
         if above is None or above["model"] != row["model"]:
             at += 0.35 if above else 0.0
-            ticks.append((at, row["model"], "bold"))
+            ticks.append((at, shortened(row["model"], _LABEL), "bold"))
             at += 1
         ticks.append((at, name, "normal"))
         places.append(at)
@@ -139,16 +158,28 @@ def listed_height(rows: Sequence[Row]) -> float:
 
 
 def legend_above(figure: Figure, entries: Mapping[str, Any]) -> None:
-    """A legend over the figure, label → handle, in as many columns as its longest label leaves room for."""
-    widest = max(map(len, entries), default=1)
+    """A legend over the figure, label → handle, in as many columns as its widest label leaves room for.
+
+    The figure grows by the legend's height beyond its first line, and a label that is wider than the figure loses its
+    middle, so that nothing is clipped or squeezed however many runs there are.
+    """
+    names = [shortened(name, _LEGEND) for name in entries]
+    columns = max(1, min(4, len(names), _LEGEND // (max(map(len, names), default=1) + 6)))
+    lines = -(-len(names) // columns)
+    figure.set_figheight(figure.get_figheight() + 0.17 * max(0, lines - 1))
     figure.legend(
         list(entries.values()),
-        list(entries),
+        names,
         loc="outside upper center",
-        ncols=max(1, min(4, len(entries), 84 // (widest + 6))),
+        ncols=columns,
         columnspacing=1.2,
         handlelength=1.4,
     )
+
+
+def shortened(name: str, most: int) -> str:
+    """A name of at most so many characters: a longer one loses its middle, since models differ at both ends."""
+    return name if len(name) <= most else f"{name[: most // 2]}…{name[len(name) - (most - 1) // 2 :]}"
 
 
 def entries_of(axes: Axes) -> dict[str, Any]:

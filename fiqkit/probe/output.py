@@ -7,10 +7,13 @@ import html
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fiqkit.errors import UserError
 from fiqkit.whole_file import write_text, written_whole
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Result = Mapping[str, Any]
 
@@ -19,19 +22,10 @@ RESULT = "probe.json"
 
 def write(result: Result, folder: Path) -> list[Path]:
     """Write everything into a folder; returns the paths."""
-    from fiqkit.figures import probe as draw
     from fiqkit.figures.style import save, svg
 
     folder.mkdir(parents=True, exist_ok=True)
-    figures = {
-        "depth": draw.depth_overlay([result]),
-        "categories": draw.category_map(result),
-        "controls": draw.controls(result),
-    }
-    if "steering" in result:
-        figures["steering"] = draw.steering(result)
-    if "erasure" in result:
-        figures["erasure"] = draw.erasure(result)
+    figures = draw_all(result)
     written = [folder / RESULT]
     write_text(written[0], json.dumps(result, ensure_ascii=False, indent=1) + "\n")
     written += [write_csv(folder / f"{name}.csv", rows) for name, rows in tables(result).items()]
@@ -40,6 +34,21 @@ def write(result: Result, folder: Path) -> list[Path]:
     page = folder / "probe.html"
     write_text(page, _page(result, {name: svg(figure) for name, figure in figures.items()}))
     return [*written, page]
+
+
+def draw_all(result: Result) -> dict[str, Figure]:
+    """Every figure of a result, by name."""
+    from fiqkit.figures import probe as draw
+
+    figures = {
+        "depth": draw.depth_overlay([result]),
+        "categories": draw.category_map(result),
+        "controls": draw.controls(result),
+    }
+    for name, drawn in (("steering", draw.steering), ("erasure", draw.erasure)):
+        if name in result:
+            figures[name] = drawn(result)
+    return figures
 
 
 def read_result(path: Path) -> dict[str, Any]:
@@ -179,16 +188,21 @@ def section(result: Result, drawings: Mapping[str, str]) -> str:
     return f"<h2>Which claims survive</h2><table>{rows}</table>{plates}"
 
 
-def read_section(folder: Path) -> tuple[str, str]:
-    """The model and the fragment of a probe from the folder that it was written to, for another page.
+def read_section(path: Path) -> tuple[str, str]:
+    """The model of a probe and its fragment for another page, from its folder or its JSON file.
 
     Raises:
         UserError: no probe's result there.
     """
-    result = read_result(folder)
-    files = {name: folder / f"{name}.svg" for name in _TITLES}
-    drawn = {name: file.read_text(encoding="utf-8") for name, file in files.items() if file.exists()}
-    return result["model"], section(result, {name: text[text.index("<svg") :] for name, text in drawn.items()})
+    from fiqkit.figures.style import themed
+
+    result = read_result(path)
+    try:
+        return result["model"], section(result, {name: themed(figure) for name, figure in draw_all(result).items()})
+    except (KeyError, TypeError, IndexError, ValueError) as error:
+        raise UserError(
+            f"{path}: a probe's result that lacks {error}; write it again with `fiqkit probe --out {path}`"
+        ) from error
 
 
 def _page(result: Result, drawings: Mapping[str, str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from fiqkit.errors import UserError
 from fiqkit.metrics.compare import table_comparisons
 from fiqkit.metrics.diagnosis import depends_on_form, diagnose
-from fiqkit.metrics.errors import answered_by_template, error_numbers, known_forms
+from fiqkit.metrics.errors import known_forms
 from fiqkit.metrics.items import item_difficulty, reference_rows
 from fiqkit.metrics.scored import Scored, group
-from fiqkit.metrics.table import main_rows
 from fiqkit.report.correction import correct_rows
 from fiqkit.report.labels import read_rulings
+from fiqkit.report.pooled import in_pool, pooled_rows, table_rows
 from fiqkit.store.load import load_scored
 from fiqkit.store.store import Store
 
@@ -33,6 +33,8 @@ class Report:
 
     Attributes:
         rows: the main table, each row with its `errors` (shares by error label).
+        pooled: a row for each model and mode that several runs of equal settings played on the same data, their
+            episodes taken as samples of one run; `runs` names them.
         references: analytic rows that frame it.
         comparisons: paired differences with p corrected over all of them.
         diagnosis: findings per run and model.
@@ -50,11 +52,13 @@ class Report:
     scored: list[Scored]
     runs: list[dict[str, Any]]
     cutoff: str | None = None
+    pooled: list[dict[str, Any]] = field(default_factory=list)
 
     def numbers(self) -> dict[str, Any]:
         """What `--json` prints."""
         return {
             "rows": self.rows,
+            "pooled": self.pooled,
             "runs": [
                 {name: run[name] for name in ("run", "kind", "status", "created", "episodes")} for run in self.runs
             ],
@@ -65,11 +69,16 @@ class Report:
         }
 
     def material(self) -> Material:
-        """What the figures are drawn from; people were measured on the released instances, which imported runs use."""
+        """What the figures are drawn from, repeated runs as one row; people were measured on the released instances,
+        which imported runs use."""
         from fiqkit.figures.gallery import HUMAN, Material
 
+        rows = list(self.rows)
+        for pool in self.pooled:
+            at = next(n for n, row in enumerate(rows) if in_pool(row, pool))
+            rows[at:] = [pool, *(row for row in rows[at:] if not in_pool(row, pool))]
         released = any(run["kind"] == "import" for run in self.runs)
-        return Material(self.rows, self.comparisons, HUMAN if released else None)
+        return Material(rows, self.comparisons, HUMAN if released else None)
 
 
 def make_report(
@@ -99,12 +108,7 @@ def make_report(
         _check_date(cutoff)
     chosen = chosen_runs(store, runs)
     scored = load_scored(store, [run["run"] for run in chosen], grader, judge)
-    by_template = answered_by_template(scored)
-    sides = group(scored, lambda e: (e.dataset, e.run, e.model, e.mode, e.retrieval))
-    rows = main_rows(scored, cutoff=cutoff, seed=seed)
-    for row in rows:
-        side = tuple(row[name] for name in ("dataset", "run", "model", "mode", "retrieval"))
-        row |= error_numbers(sides[side], by_template)
+    rows = table_rows(scored, cutoff, seed)
     rulings = read_rulings(labels, store, scored) if labels else {}
     correct_rows(rows, scored, rulings, calibrations, seed)
     return Report(
@@ -116,6 +120,7 @@ def make_report(
         scored=scored,
         runs=chosen,
         cutoff=cutoff,
+        pooled=pooled_rows(scored, chosen, cutoff, seed),
     )
 
 

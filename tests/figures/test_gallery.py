@@ -91,6 +91,24 @@ def test_targeting_is_shown_in_every_form_that_the_judge_told():
     assert len(targeting_by_category(main_rows(central, resamples=50)).axes) == 1
 
 
+def test_six_runs_of_long_names_squeeze_and_clip_nothing():
+    """Panels keep their size and the legend lies inside the figure, however many runs and however long their names."""
+    long = "organisation/a-model-with-a-very-long-name-32b-instruct-2507-awq"
+    runs = [replace(e, run=f"20261201-01183{n}-0ae7f3", model=f"{e.model} {long}") for n in range(6) for e in FULL[:24]]
+    for plate, figure in draw_all(material(runs)):
+        with styled():
+            figure.canvas.draw()
+        for axes in (axes for axes in figure.axes if axes.get_visible()):
+            box = axes.get_window_extent()
+            assert min(box.width / 0.9, box.height / 0.5) >= figure.dpi, plate.name
+        for legend in figure.legends:
+            box = legend.get_window_extent()
+            assert box.x0 >= 0, plate.name
+            assert box.y0 >= 0, plate.name
+            assert box.x1 <= figure.bbox.width, plate.name
+            assert box.y1 <= figure.bbox.height, plate.name
+
+
 def test_same_rows_same_bytes(tmp_path: Path):
     written = []
     for name in ("one", "two"):
