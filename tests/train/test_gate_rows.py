@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fiqkit.cli import fiqkit
@@ -40,6 +40,7 @@ def test_each_gate_against_the_silent_answers() -> None:
 played = st.builds(Played, st.booleans(), st.booleans(), st.one_of(st.none(), st.integers(0, 100)))
 
 
+@settings(deadline=None)
 @given(st.lists(played, min_size=1, max_size=12), st.sampled_from([0.0, 0.05, 0.5]))
 def test_no_other_threshold_is_worth_more(items: list[Played], cost: float) -> None:
     def worth(threshold: float) -> float:
