@@ -10,7 +10,7 @@ import hashlib
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, fields
+from dataclasses import fields
 from math import log2
 from pathlib import Path
 from typing import Any
@@ -139,7 +139,7 @@ def instance_row(instance: Instance) -> dict[str, Any]:
     row = {f.name: getattr(instance, f.name) for f in fields(Instance) if f.name != "extra"}
     row["categories"] = list(instance.categories)
     for name in ("intended_interpretation", "default_interpretation"):
-        row[name] = {k: v for k, v in asdict(row[name]).items() if v is not None}
+        row[name] = {field: value for field in FIELDS if (value := getattr(row[name], field)) is not None}
     if not instance.headline_intended:
         del row["headline_intended"]
     return {k: v for k, v in row.items() if v is not None} | dict(instance.extra)

@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 
 from fiqkit.roles.language.phrasing import compiled, cue, table
 
@@ -47,12 +47,15 @@ class Mark:
         return categories()[self.dimension]
 
 
+@lru_cache(maxsize=4096)  # a question is read by simulator and judge, a reading with every question
 def fold(text: str) -> str:
     """Text as the lexicon reads it: NFKC, lower case, plain quotes and hyphens, one kind of space, no "(yes/no)"."""
     plain = unicodedata.normalize("NFKC", text[:_LONGEST])[:_LONGEST].translate(_PLAIN).lower()
     plain = re.sub(r"(?<![a-z])series ([a-z0-9])(?![a-z0-9])", r"series-\1", plain)  # a name, as one word
-    plain = _A_NOT_A.sub(r"\1", plain)
-    return _REPLY_FORM.sub(" ", re.sub(r"\s+", " ", plain)).strip()
+    plain = re.sub(r"\s+", " ", _A_NOT_A.sub(r"\1", plain))
+    if "yes" in plain or "是" in plain:  # no form of a reply is without
+        plain = _REPLY_FORM.sub(" ", plain)
+    return plain.strip()
 
 
 def find_marks(text: str) -> list[Mark]:

@@ -13,6 +13,7 @@ from fiqkit.roles.language.phrasing import cue, plain_english, table
 _TOKEN = re.compile(r"[a-z0-9][a-z0-9&.%'/-]*[a-z0-9%/]|[a-z0-9]|[一-鿿]")
 _CLAUSE = re.compile(r"[;；。,，、:：()（）]|\.(?=\s|$)")
 _SENTENCE = re.compile(r"[;；。:：]|\.(?=\s|$)")
+_TAIL = re.compile(r"(?:[,，]?(?:对吗|是吗|对吧|对不对|这样吗|吗|呢|吧|的))$")
 _JOINING = {"the", "a", "an", "of", "its"}
 _RULING_OUT = {"not", "without", "excluding", "exclude", "except", "than", "不", "非", "未", "除"}
 _LEAST = 2  # words of the user's that make a quotation; a Chinese character is half a word
@@ -78,13 +79,14 @@ def _clauses(said: str) -> frozenset[tuple[str, ...]]:
     return frozenset(found)
 
 
+@lru_cache(maxsize=4096)
 def _core(text: str) -> tuple[str, ...]:
     """Words of a folded text without the phrasing around them that proposes nothing."""
     chinese = _frame()
     stripped = text.strip(" .?!,;:'\"()。，？！：；")
     while (lead := chinese.match(stripped)) and lead.end() < len(stripped):
         stripped = stripped[lead.end() :].lstrip(" ,，:：")
-    while (tail := re.search(r"(?:[,，]?(?:对吗|是吗|对吧|对不对|这样吗|吗|呢|吧|的))$", stripped)) and tail.start():
+    while (tail := _TAIL.search(stripped)) and tail.start():
         stripped = stripped[: tail.start()]
     words = [word for word in _TOKEN.findall(stripped) if word not in _JOINING]
     plain = _plain()

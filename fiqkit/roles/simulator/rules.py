@@ -114,7 +114,7 @@ def reply_to(question: str, view: UserView) -> str:
     asking = focus(question)
     own = (view.context, *_fields(view.intended).values())
     others = [words for name, words in _fields(view.default).items() if words != getattr(view.intended, name)]
-    quoted = next(filter(None, (verbatim(text, own, others) for text in (question, asking))), None)
+    quoted = next(filter(None, (verbatim(text, own, others) for text in dict.fromkeys((question, asking)))), None)
     if quoted in (YES, NO):
         return quoted
     asked = Question.of(asking)
