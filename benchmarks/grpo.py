@@ -1,6 +1,6 @@
 """Multi-turn GRPO in the Environment on a tiny Qwen3, three seeds: does the mean reward of a step rise?
 
-    python benchmarks/grpo.py [--steps 20] [--seeds 0 1 2] [--out grpo]
+    python benchmarks/grpo.py [--steps 30] [--seeds 0 1 2] [--out grpo]
 
 The model is made here: some hundred thousand parameters and a tokenizer of 1,024 tokens, taught on the train split to
 search, to ask one of the five fixed questions at random or none, and to answer. What is left to GRPO is to write
@@ -156,10 +156,10 @@ def climb(made: Recipe, instances: Sequence[Instance], passages: Sequence[Passag
 def main() -> None:
     """Teach the tiny model once, climb with each seed, print the table and one JSON line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--rate", type=float, default=1e-3, help="learning rate of GRPO")
+    parser.add_argument("--rate", type=float, default=3e-3, help="learning rate of GRPO")
     parser.add_argument("--epochs", type=int, default=12, help="of teaching")
     parser.add_argument("--out", type=Path, default=Path("grpo"))
     given = parser.parse_args()

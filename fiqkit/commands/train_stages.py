@@ -127,19 +127,33 @@ def evaluate(
     print_json(table) if as_json else show_table(table)
 
 
+_COLUMNS = {
+    "n": "n",
+    "named": "ac1_named",
+    "touch": "ac1_touch",
+    "central": "ac1_central",
+    "macro": "ac1_macro",
+    "asked": "interaction_rate",
+    "right": "accuracy",
+    "default": "default_capture",
+    "intent": "intent_resolved",
+    "reward": "reward",
+}
+
+
 def show_table(table: dict[str, Any]) -> None:
     """Print the stages' rows, and what they must be held against."""
     from rich.console import Console
     from rich.table import Table
 
     shown = Table(box=None, header_style="bold", pad_edge=False)
-    columns = ("n", "ac1_named", "ac1_touch", "ac1_central", "ac1_macro", "interaction_rate", "accuracy", "reward")
     shown.add_column("stage")
-    for name in columns:
-        shown.add_column(name, justify="right")
+    for header in _COLUMNS:
+        shown.add_column(header, justify="right")
     for row in table["stages"]:
-        shown.add_row(row["stage"], *(_cell(row[name]) for name in columns))
+        shown.add_row(row["stage"], *(_cell(row[name]) for name in _COLUMNS.values()))
     Console().print(shown)
+    click.echo("named, touch, central: AC@1 of those that asked; macro: their primary category, mean over categories")
     against = {"constant": "best constant question", "compound": "best of two at once", "words": "the words of Q"}
     for name, best in table["baselines"].items():
         if name == "ceiling":

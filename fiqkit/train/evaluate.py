@@ -14,6 +14,7 @@ from typing import Any
 
 from fiqkit.datasets import instance_row, passage_row, record_hash, write_jsonl
 from fiqkit.errors import UserError
+from fiqkit.metrics.orbits import orbit_numbers
 from fiqkit.metrics.scored import Scored
 from fiqkit.models.cards.cards import find_card
 from fiqkit.models.cards.weights import locate, to_transformers, write_atomically
@@ -23,6 +24,7 @@ from fiqkit.run.evaluation import Settings, evaluate
 from fiqkit.run.lineup import Lineup
 from fiqkit.store.load import load_scored
 from fiqkit.store.store import Store
+from fiqkit.taxonomy import CATEGORIES
 from fiqkit.train.baselines import baselines, targeting
 from fiqkit.train.model import check_machine
 from fiqkit.train.recipe import Recipe
@@ -174,6 +176,7 @@ def row(episodes: Sequence[Scored], instances: dict[str, Instance]) -> dict[str,
     n = len(counted)
     judged = [(e.questions[0], instances[e.instance_id]) for e in counted if e.questions]
     hits = targeting(judged) if judged else None
+    orbits = orbit_numbers(counted)
     rewards = [
         terms(
             bool(e.is_intended), e.n_asks, bool(e.questions and set(e.questions[0].touched or ()) & set(e.categories))
@@ -193,6 +196,23 @@ def row(episodes: Sequence[Scored], instances: dict[str, Instance]) -> dict[str,
         "default_capture": sum(bool(e.is_default) for e in counted) / n if n else None,
         "reward": fsum(rewards) / n if n else None,
         "unscored": len(episodes) - n,
+        "intent_resolved": orbits["intent_resolved"],
+        "intent_resolved_ci": orbits["intent_resolved_ci"],
+        "by_category": {
+            name: _in_category(name, [e for e in counted if e.primary == name])
+            for name in CATEGORIES
+            if any(e.primary == name for e in counted)
+        },
+    }
+
+
+def _in_category(name: str, episodes: Sequence[Scored]) -> dict[str, Any]:
+    n, asking = len(episodes), [e for e in episodes if e.questions]
+    return {
+        "n": n,
+        "ac1_central": sum(e.questions[0].central == name for e in asking) / len(asking) if asking else None,
+        "interaction_rate": sum(e.asked for e in episodes) / n,
+        "accuracy": sum(bool(e.is_intended) for e in episodes) / n,
     }
 
 

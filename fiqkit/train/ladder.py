@@ -10,6 +10,7 @@ Everything stands in one folder, stage by stage; a call that was interrupted goe
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -48,9 +49,15 @@ def climb(
     for stage in STAGES:
         if stage not in stages:
             continue
+        begun, cpu = time.monotonic(), time.process_time()
         adapter = None if stage == "base" else training.train(stage, out / stage, _before(stage, out))
+        trained = time.monotonic()
         say(f"{stage}: evaluating on {len(splits['test'])} items")
-        rows.append(score(stage, adapter, recipe, splits["test"], passages, out))
+        row = score(stage, adapter, recipe, splits["test"], passages, out)
+        seconds = {"train": round(trained - begun), "evaluate": round(time.monotonic() - trained)}
+        seconds["cpu"] = round(time.process_time() - cpu)
+        say(f"{stage}: {json.dumps(seconds)} seconds")
+        rows.append(row | {"seconds": seconds})
         table = {
             "recipe": recipe.name,
             "stages": rows,

@@ -99,12 +99,19 @@ def around(test: Sequence[str], instances: Sequence[Instance]) -> dict[str, list
 
 
 def draw(instances: Sequence[Instance], most: int) -> list[Instance]:
-    """At most so many instances: whole orbits, from each primary category in turn as far as it reaches.
+    """At most so many instances: whole orbits, each from the primary category that has the fewest instances so far.
 
     Siblings teach together, one question and two replies; and only whole orbits say whether an intent was resolved.
     """
-    drawn: list[Instance] = []
+    columns: dict[str, list[list[Instance]]] = {}
     for siblings in orbits_in_turn(instances, seed=0):
-        if len(drawn) + len(siblings) <= most:
-            drawn += siblings
-    return drawn
+        columns.setdefault(siblings[0].primary, []).append(siblings)
+    drawn: dict[str, list[Instance]] = {name: [] for name in columns}
+    while columns:
+        name = min(columns, key=lambda name: len(drawn[name]))
+        siblings = columns[name].pop(0)
+        if sum(map(len, drawn.values())) + len(siblings) <= most:
+            drawn[name] += siblings
+        if not columns[name]:
+            del columns[name]
+    return [one for part in drawn.values() for one in part]

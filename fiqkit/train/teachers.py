@@ -35,14 +35,12 @@ class TemplateTeacher:
 
     name = "template-teacher"
 
-    def __init__(self, instances: Iterable[Instance], *, asks: bool = True) -> None:
-        """With `asks=False` it answers what was meant without a question, which no agent could know."""
+    def __init__(self, instances: Iterable[Instance]) -> None:
         self._key = {instance.instance_id: instance for instance in instances}
-        self._asks = asks
 
     def begin(self, instance_id: str, mode: str, sample: int = 0) -> Policy:
         """The policy for one episode."""
-        return _TemplatePolicy(self._key[instance_id], self._asks)
+        return _TemplatePolicy(self._key[instance_id])
 
     def describe(self) -> Mapping[str, Any]:
         """Its name."""
@@ -52,7 +50,6 @@ class TemplateTeacher:
 @dataclass(slots=True)
 class _TemplatePolicy:
     key: Instance
-    asks: bool
     searched: bool = False
 
     async def act(self, dialogue: Dialogue) -> Completion:
@@ -63,10 +60,11 @@ class _TemplatePolicy:
         if "search" in dialogue.actions and not self.searched:
             self.searched = True
             return {"action": "search", "query": self.key.question[:160]}
-        if self.asks and "interact" in dialogue.actions and not dialogue.asked:
+        if "interact" in dialogue.actions and not dialogue.asked:
             return {"action": "interact", "question": line_question(self.key)}
         named = _line_words(self.key)[0]
-        said = f"{named}: {self.key.answer}" if named else self.key.answer
+        heard = "".join(f"{reply}, " for _, reply in dialogue.asked[:1])
+        said = f"{heard}{named}: {self.key.answer}" if named else self.key.answer
         return {"action": "answer", "response": said, "confidence": 90}
 
 
@@ -83,10 +81,10 @@ _LEADS = {
 def line_question(instance: Instance) -> str:
     """The question that the template teacher asks: the category's fixed one where it settles the two readings.
 
-    Else one between the words in which their lines differ, in alphabetical order, so that siblings are asked alike and
-    one kind of pair is asked about in one way:
+    Else one between the words in which their lines differ, as few of them as do, in alphabetical order, so that
+    siblings are asked alike and one kind of pair is asked about in one way:
 
-        Do you mean quarter, rather than six months to date?
+        By basis of recognition, do you mean gross, rather than net?
 
     Where these do not settle it either, or a judge would not see the category in them, the interpretations' words are
     taken, then `settling_question`.
@@ -96,7 +94,9 @@ def line_question(instance: Instance) -> str:
     language, primary = instance.language, CATEGORIES[instance.primary]
     lead = _LEADS[language].get(instance.primary, _ASKED[language])
     readings = [getattr(view.intended, primary.field), getattr(view.default, primary.field)]
-    pairs = [sorted(words) for words in (_line_words(instance), readings) if all(words)]
+    wordings = [_line_words(instance), readings]
+    heads = [[_QUALIFIER.split(words)[0].strip() for words in pair] for pair in wordings if all(pair)]
+    pairs = [sorted(pair) for pair in (*heads, *wordings) if all(pair) and len(set(pair)) > 1]
     asked = (PAIR[language].format(one=one, other=rest).replace(_ASKED[language], lead, 1) for one, rest in pairs)
     for question in (primary.template[language], *asked):
         settled = {reply_to(question, view), reply_to(question, other)} == {YES, NO}
@@ -106,6 +106,7 @@ def line_question(instance: Instance) -> str:
 
 
 _ASKED = {"en": "Do you mean", "zh": "您要的是"}
+_QUALIFIER = re.compile(r"[,(，（]| (?:of|at|before|in|to|for) ")  # what follows narrows down what stands before
 _SOURCE = re.compile(r" in Form .*")  # which filing a version stands in
 
 
@@ -123,7 +124,9 @@ def told_apart(one: str, other: str) -> list[str]:
     same = [one_letter == another for one_letter, another in zip(one, other, strict=False)]
     common = one[: (*same, False).index(False)]
     start = max(common.rfind(" "), common.rfind("(")) + 1
-    left = [(label[start:].strip("() ,") or label) for label in (one, other)]
+    left = [
+        label[start:].removesuffix(")" if common[start - 1 : start] == "(" else "") or label for label in (one, other)
+    ]
     return [_SOURCE.sub("", words[:1].lower() + words[1:]) for words in left]
 
 

@@ -83,9 +83,13 @@ def test_a_log_that_was_resumed_keeps_the_last_of_each_step(tmp_path: Path) -> N
         '{"step": 2, "loss": 2}',
         '{"step": 2, "eval_loss": 1}',
     ]
-    (tmp_path / LOG).write_text("\n".join(lines))
-    log = read_log(tmp_path)
-    assert log == [{"step": 1, "loss": 3}, {"step": 2, "loss": 2}, {"step": 2, "eval_loss": 1}]
+    end = '{"step": 2, "train_runtime": 5, "train_loss": 2.5}'
+    (tmp_path / LOG).write_text("\n".join([*lines, end]))
+    *log, last = sorted(read_log(tmp_path), key=lambda line: "train_runtime" in line)
+    assert last["train_runtime"] == 5
+    assert sorted(log, key=str) == sorted(
+        [{"step": 1, "loss": 3}, {"step": 2, "loss": 2}, {"step": 2, "eval_loss": 1}], key=str
+    )
     drawn = svg(learning_curves({"sft": log, "grpo": [{"step": 1, "reward": 0.1}, {"step": 2, "reward": 0.4}]}))
     assert "sft: loss" in drawn
     assert "grpo: reward" in drawn
