@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from fiqkit.commands import train_adapters, train_stages
+from fiqkit.commands import train_adapters, train_gates, train_stages
 from fiqkit.commands.arguments import Group, NewFile, NewFolder
 from fiqkit.commands.options import FILE, json_option, print_json
 from fiqkit.commands.train_options import INSTANCES, data_of, recipe_of, what_to_train_on
@@ -31,7 +31,7 @@ def command() -> None:
 
 for part in (train_stages.sft, train_stages.kto, train_stages.grpo, train_stages.evaluate):
     command.add_command(part)
-for part in (train_adapters.export, train_adapters.merge):
+for part in (train_adapters.export, train_adapters.merge, train_gates.gates):
     command.add_command(part)
 
 

@@ -29,7 +29,7 @@ def compare_sides(
         UserError: a side that is not RUN:MODEL:MODE, has no episodes or those of several retrievals; sides of two
             graders, or without a common item.
     """
-    one, two = (_side(store, text, grader, judge) for text in (first, second))
+    one, two = (side_of(store, text, grader, judge) for text in (first, second))
     graders = [side[0].grader for side in (one, two)]
     if graders[0] != graders[1]:
         raise UserError(
@@ -49,7 +49,12 @@ def compare_sides(
     }
 
 
-def _side(store: Store, text: str, grader: str | None, judge: str | None) -> list[Scored]:
+def side_of(store: Store, text: str, grader: str | None = None, judge: str | None = None) -> list[Scored]:
+    """The episodes that RUN:MODEL:MODE means.
+
+    Raises:
+        UserError: not of that form, or there are none; says which there are.
+    """
     run, _, rest = text.partition(":")
     model, _, place = rest.rpartition(":")  # a model's name may hold a colon, and an @
     mode, _, retrieval = place.partition("@")

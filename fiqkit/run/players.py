@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fiqkit import roles
-from fiqkit.agent import own
+from fiqkit.agent import gates, own
 from fiqkit.agent.policy import Agent, EngineAgent
 from fiqkit.agent.reference import POLICIES, ReferenceAgent
 from fiqkit.errors import UserError
@@ -50,6 +50,8 @@ def card_of(agent: str) -> str | None:
     """The model card behind an agent's setting; None for a reference policy, or a policy of the user's own without."""
     if agent in POLICIES:
         return None
+    if gated := gates.card_of(agent):
+        return gated
     return own.card_of(agent) if own.names_factory(agent) else agent
 
 
@@ -135,6 +137,9 @@ class Cast:
         """What the agents behind one setting are called."""
         if asked in POLICIES or own.names_factory(asked):
             return [asked]
+        if gated := gates.card_of(asked):
+            gate = asked.partition(":")[0]
+            return [f"{gate}:{name}" for name in self._names_of(gated)]
         name = find_card(asked, self.cards).name
         return [f"{name}{THINKING}" if on == "on" else name for on in self.lineup.thinking] or [name]
 
@@ -176,6 +181,11 @@ class Cast:
             asked = card_of(name)
             behind = self._engines[_weights_of(find_card(asked, self.cards))] if asked else None
             return [own.OwnAgent(name, behind, self.seed)]
+        if gated := gates.card_of(name):
+            return [gates.GatedAgent.of(name, agent) for agent in self._agents_of_card(gated)]
+        return list(self._agents_of_card(name))
+
+    def _agents_of_card(self, name: str) -> list[EngineAgent]:
         card = find_card(name, self.cards)
         engine = self._engines[_weights_of(card)]
         sampling = Sampling(max_tokens=self.lineup.max_tokens, temperature=self.lineup.temperature)

@@ -38,13 +38,18 @@ class Lora:
 
 @dataclass(frozen=True, slots=True)
 class Sft:
-    """Supervised fine-tuning on demonstrations."""
+    """Supervised fine-tuning on demonstrations.
+
+    Attributes:
+        silent: share of rows that answer without a question, as a negative control: the release mixed in 7 of 164.
+    """
 
     epochs: float = 3
     batch: int = 2
     accumulate: int = 8
     learning_rate: float = 2e-4
     packing: bool = False
+    silent: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +184,8 @@ def _changed(made: Recipe, changes: Iterable[str], where: str) -> Recipe:
         raise UserError(f"{where}: the field 'model' is missing; give a card or a folder of weights")
     if made.grpo.batch % made.grpo.group:
         raise UserError(f"{where}: grpo.batch {made.grpo.batch} is no multiple of grpo.group {made.grpo.group}")
+    if made.sft.silent >= 1:
+        raise UserError(f"{where}: sft.silent is {made.sft.silent}; it is a share, less than 1")
     if made.kto.batch < 2:
         raise UserError(
             f"{where}: kto.batch is {made.kto.batch}; the KL term pairs different rows, so it must be 2 or more"

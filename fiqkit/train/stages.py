@@ -10,6 +10,7 @@ import asyncio
 import gc
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -92,6 +93,7 @@ class Stages:
         kept = {"train": list(read_demos(path))} if path else {"train": self._demos("train")}
         kept["validation"] = self._demos("validation")
         kept = {name: [demo for demo in demos if demo.clarified] for name, demos in kept.items()}
+        kept["train"] += self._silent(len(kept["train"]))
         kept = {name: self._fitting(name, demos, trainee) for name, demos in kept.items()}
         rows = {name: sft.rows_of(demos, trainee, self.recipe.max_length) for name, demos in kept.items() if demos}
         episodes, count = len(kept["train"]), len(rows.get("train", ()))
@@ -100,6 +102,19 @@ class Stages:
         metrics = sft.train(trainee, self.recipe, train, rows.get("validation", []), folder, self.say)
         learned_from = path or self.out / "demos-train.jsonl"
         return metrics, {"demos": file_sha256(learned_from), "episodes": episodes, "rows": count}
+
+    def _silent(self, asked: int) -> list[Demo]:
+        """The demonstrations without a question that the recipe mixes in: `sft.silent` of all."""
+        share = self.recipe.sft.silent
+        number = round(asked * share / (1 - share))
+        if not number:
+            return []
+        instances = Random(self.recipe.seed).sample(self.splits["train"], min(number, len(self.splits["train"])))
+        rollout = replace(self.recipe.rollout, samples=1)
+        world = world_for(instances, self.passages, rollout, seed=self.recipe.seed)
+        made = asyncio.run(demonstrate(TemplateTeacher(instances, asks=False), instances, world, rollout))
+        self.say(f"{len(made)} demonstrations without a question are mixed in")
+        return made
 
     def _fitting(self, name: str, demos: list[Demo], trainee: Trainee) -> list[Demo]:
         """The demonstrations that are no longer than the recipe allows: none is cut."""

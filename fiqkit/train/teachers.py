@@ -35,12 +35,14 @@ class TemplateTeacher:
 
     name = "template-teacher"
 
-    def __init__(self, instances: Iterable[Instance]) -> None:
+    def __init__(self, instances: Iterable[Instance], *, asks: bool = True) -> None:
+        """With `asks=False` it answers what was meant without a question, which no agent could know."""
         self._key = {instance.instance_id: instance for instance in instances}
+        self._asks = asks
 
     def begin(self, instance_id: str, mode: str, sample: int = 0) -> Policy:
         """The policy for one episode."""
-        return _TemplatePolicy(self._key[instance_id])
+        return _TemplatePolicy(self._key[instance_id], self._asks)
 
     def describe(self) -> Mapping[str, Any]:
         """Its name."""
@@ -50,6 +52,7 @@ class TemplateTeacher:
 @dataclass(slots=True)
 class _TemplatePolicy:
     key: Instance
+    asks: bool
     searched: bool = False
 
     async def act(self, dialogue: Dialogue) -> Completion:
@@ -60,7 +63,7 @@ class _TemplatePolicy:
         if "search" in dialogue.actions and not self.searched:
             self.searched = True
             return {"action": "search", "query": self.key.question[:160]}
-        if "interact" in dialogue.actions and not dialogue.asked:
+        if self.asks and "interact" in dialogue.actions and not dialogue.asked:
             return {"action": "interact", "question": line_question(self.key)}
         named = _line_words(self.key)[0]
         heard = "".join(f"{reply}, " for _, reply in dialogue.asked[:1])
