@@ -52,11 +52,12 @@ VLLM := .venv-vllm/bin
 test-vllm: .venv-vllm/.installed
 	$(OFFLINE) VLLM_LOGGING_LEVEL=ERROR $(VLLM)/python -m pytest -m vllm -s -v tests/models/test_vllm.py tests/models/test_vllm_server.py $(ARGS)
 
-# The servers that people really run, on the embedded weights: llama-cpp-python's, llama.cpp's own, LiteLLM's proxy.
+# The servers that people really run, on the embedded weights: llama-cpp-python's, llama.cpp's own, LiteLLM's proxy. They have
+# an environment of their own, since LiteLLM's pins are not the kit's.
 SERVERS := .venv-servers/bin
 
-test-servers: .venv-servers/.installed
-	$(OFFLINE) $(SERVERS)/python -m pytest -m servers -s -v tests/models/test_real_servers.py $(ARGS)
+test-servers: $(INSTALLED) .venv-servers/.installed
+	$(OFFLINE) FIQKIT_SERVERS=$(CURDIR)/$(SERVERS)/python $(BIN)/python -m pytest -m servers -s -v tests/models/test_real_servers.py $(ARGS)
 
 lint: checks
 	$(times)
@@ -75,10 +76,10 @@ $(INSTALLED): setup.cfg constraints.txt
 	$(call step,packages: once and some minutes since llama.cpp is compiled,$(BIN)/pip $(PIP) -c constraints.txt -e ".[$(EXTRAS)]")
 	@touch $@
 
-.venv-servers/.installed: setup.cfg constraints.txt
+.venv-servers/.installed: Makefile
 	test -x $(SERVERS)/python || $(PYTHON) -m venv .venv-servers
-	$(SERVERS)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,local,embed]"
-	$(SERVERS)/pip install --quiet --disable-pip-version-check "llama-cpp-python[server]" "litellm[proxy]" xllamacpp
+	$(SERVERS)/pip install --quiet --disable-pip-version-check "litellm[proxy]"
+	$(SERVERS)/pip install --quiet --disable-pip-version-check "llama-cpp-python[server]" xllamacpp
 	@touch $@
 
 .venv-vllm/.installed: constraints-vllm.txt

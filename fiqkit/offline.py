@@ -32,6 +32,7 @@ VARIABLES = {
     "DO_NOT_TRACK": "1",
     "VLLM_NO_USAGE_STATS": "1",
     "VLLM_DO_NOT_TRACK": "1",
+    "VLLM_HOST_IP": "127.0.0.1",  # else it finds its own address by a socket towards a public one
     "RAY_USAGE_STATS_ENABLED": "0",
     "WANDB_MODE": "disabled",
 }

@@ -1,4 +1,7 @@
-"""The same episodes through the servers that people really run, on the embedded weights (`make test-servers`)."""
+"""The same episodes through the servers that people really run, on the embedded weights (`make test-servers`).
+
+The servers live in an environment of their own, whose Python FIQKIT_SERVERS names: their pins are not the kit's.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,6 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,7 @@ from fiqkit.run.lineup import Lineup
 
 pytestmark = pytest.mark.servers
 CONTEXT = 4096
+PYTHON = os.environ.get("FIQKIT_SERVERS", sys.executable)
 NATIVE = """
 import sys, time, xllamacpp
 params = xllamacpp.CommonParams()
@@ -44,7 +47,7 @@ def started(command: list[str], port: int, path: str = "/v1/models", **env: str)
         command, env={**os.environ, **env}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
     )
     try:
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 300
         while True:
             try:
                 with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5):
@@ -58,12 +61,18 @@ def started(command: list[str], port: int, path: str = "/v1/models", **env: str)
         process.wait(30)
 
 
+def need(module: str, package: str) -> None:
+    """Skip where the servers' Python lacks a module."""
+    code = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({module!r}) is None)"
+    if subprocess.run([PYTHON, "-c", code]).returncode:
+        pytest.skip(f"needs {package} in {PYTHON}")
+
+
 @contextmanager
 def llama_cpp_python() -> Iterator[str]:
-    if find_spec("starlette_context") is None:
-        pytest.skip("needs llama-cpp-python[server]")
+    need("starlette_context", "llama-cpp-python[server]")
     port, weights = free_port(), str(locate(find_card("smollm2-135m")))
-    command = [sys.executable, "-m", "llama_cpp.server", "--model", weights, "--model_alias", "smol"]
+    command = [PYTHON, "-m", "llama_cpp.server", "--model", weights, "--model_alias", "smol"]
     command += ["--port", str(port), "--n_ctx", str(CONTEXT), "--n_threads", "1"]
     with started(command, port) as url:
         yield url
@@ -71,24 +80,22 @@ def llama_cpp_python() -> Iterator[str]:
 
 @contextmanager
 def llama_cpp_native() -> Iterator[str]:
-    if find_spec("xllamacpp") is None:
-        pytest.skip("needs xllamacpp")
+    need("xllamacpp", "xllamacpp")
     port, weights = free_port(), str(locate(find_card("smollm2-135m")))
-    with started([sys.executable, "-c", NATIVE, weights, str(port), str(CONTEXT)], port, "/health") as url:
+    with started([PYTHON, "-c", NATIVE, weights, str(port), str(CONTEXT)], port, "/health") as url:
         yield url
 
 
 @contextmanager
 def litellm() -> Iterator[str]:
     """LiteLLM's proxy before llama-cpp-python's server."""
-    if find_spec("litellm") is None:
-        pytest.skip("needs litellm[proxy]")
+    need("litellm", "litellm[proxy]")
     with llama_cpp_python() as behind:
         port = free_port()
         model = {"model": "openai/smol", "api_base": behind, "api_key": "none"}
         config = Path(os.environ.get("TMPDIR", "/tmp")) / f"litellm-{port}.json"
         config.write_text(json.dumps({"model_list": [{"model_name": "smol", "litellm_params": model}]}))
-        command = [sys.executable, "-c", "from litellm import run_server; run_server()", "--config", str(config)]
+        command = [PYTHON, "-c", "from litellm import run_server; run_server()", "--config", str(config)]
         offline = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_TELEMETRY": "False"}
         offline["LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY"] = "true"  # on loopback, for these episodes
         try:

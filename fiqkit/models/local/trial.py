@@ -32,8 +32,11 @@ def try_to_open(who: str, path: Path) -> None:
     """
     import llama_cpp
 
-    for file in weight_files(path):
-        check_header(file)
+    try:
+        for file in weight_files(path):
+            check_header(file)
+    except UserError as error:
+        raise UserError(f"{who}: {error}") from None
     passed = cache_folder() / "opened" / f"{fingerprint(path)[:32]}-{llama_cpp.__version__}"
     if passed.is_file():
         return
