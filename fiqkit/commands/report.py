@@ -58,8 +58,8 @@ def command(
     from fiqkit.store.store import Store
     from fiqkit.verdicts.calibration import calibration_file
 
-    if probes and not html:
-        raise click.UsageError("--probe is shown on the page; name its file with --html")
+    if (probes or training) and not html:
+        raise click.UsageError("--probe and --training are shown on the page; name its file with --html")
     calibrations = calibration_file(named=calibration)
     kept = Store(store)
     try:

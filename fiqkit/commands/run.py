@@ -48,7 +48,7 @@ from fiqkit.errors import UserError
 @click.option("--instance", "only", multiple=True, metavar="ID", help="Only this instance; may be given several times.")
 @click.option("--split", type=click.Choice(["train", "validation", "test"]), help="Only this split of the bundled set.")
 @click.option("--language", type=click.Choice(["en", "zh"]), help="Only instances in this language.")
-@click.option("--orbits", type=int, help="N whole orbits, from each category in turn.")
+@click.option("--orbits", type=click.IntRange(1), help="N whole orbits, from each category in turn.")
 @click.option("--limit", type=int, help="Only the first N instances.")
 @click.option("--sample", type=int, help="N instances at random.")
 @click.option("--samples", type=int, help="Play each episode N times, with draws of its own each time.")
@@ -137,20 +137,8 @@ _LINEUP = (
     "passage_chars",
 )
 _SETTINGS = (
-    *(
-        "instances",
-        "passages",
-        "index",
-        "prompts",
-        "only",
-        "split",
-        "language",
-        "orbits",
-        "limit",
-        "sample",
-        "stratify",
-    ),
-    *("seed", "samples", "cards"),
+    *("instances", "passages", "index", "prompts", "only", "split", "language", "orbits", "limit", "sample"),
+    *("stratify", "seed", "samples", "cards"),
     *("allow_self_grading", "resume", "cache", "check_determinism", "preset", "once_an_orbit"),
     *("max_minutes", "max_dollars"),
 )

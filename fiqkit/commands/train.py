@@ -43,7 +43,12 @@ for part in (train_adapters.export, train_adapters.merge, train_gates.gates):
 @click.option("--out", type=NewFile(), required=True, help="JSON file of the splits, for --splits.")
 @json_option
 def splits(instances: Path | None, test_items: Path | None, out: Path, as_json: bool) -> None:
-    """Split a set by company, around test items that somebody else chose, or by the companies' names."""
+    """Split a set by company, around test items that somebody else chose, or by the companies' names.
+
+    \b
+    fiqkit train splits --out splits.json
+    fiqkit train splits --instances instances.jsonl --test-items ladder.jsonl --out splits.json
+    """
     from fiqkit import bench_data
     from fiqkit.datasets import read_instances, read_jsonl
     from fiqkit.models.cards.weights import write_atomically

@@ -53,6 +53,7 @@ RIGHT = {
     "doctor": [],
     "train demos": ["--out", "new/demos.jsonl", *OWN],
     "train ladder": ["--out", "new", *OWN],
+    "train splits": ["--out", "new.json"],
     "train export": ["folder", "--out", "new.gguf", "--base", "smollm2-135m"],
     "train merge": ["folder", "--out", "new", "--base", "smollm2-135m-hf"],
     "train sft": ["--out", "new", *OWN],
@@ -76,7 +77,7 @@ WRONG = {
     "facts": ["missing", "empty", *NO_STORE, "fiqkit.db"],
     "sources": ["missing", "empty", *NO_STORE],
     **dict.fromkeys(("cache", "passages of ingest", "rendered", "out of capsule", "out of ingest"), NO_FILE),
-    **dict.fromkeys(("out of train demos", "out of export", "out of train export"), NO_FILE),
+    **dict.fromkeys(("out of train demos", "out of export", "out of train export", "out of train splits"), NO_FILE),
     **{f"out of train {stage}": NO_FOLDER for stage in ("merge", "sft", "kto", "grpo", "evaluate")},
     **dict.fromkeys(
         ("figures", "template", "out of index build", "out of construct", "out of train ladder"), NO_FOLDER
@@ -192,7 +193,8 @@ def tree(folder: Path) -> dict[str, tuple[int, int]]:
     return {str(p): (p.stat().st_size, p.stat().st_mtime_ns) for p in folder.rglob("*") if p.is_file()}
 
 
-@pytest.mark.parametrize("name", ALL)
+# Training looks at its items and packages first, and torch alone takes seconds to load.
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * n.startswith("train")) for n in ALL])
 def test_it_is_refused_in_one_line(name: str, folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch) -> None:
     monkeypatch.chdir(folder)
     before = tree(folder)
