@@ -95,7 +95,7 @@ def check(line: str) -> None:
 def test_a_command_is_strict_and_its_help_begins_with_two_examples(name: str) -> None:
     assert isinstance(ALL[name], Command), "@click.command(cls=Command) of fiqkit.commands.arguments, or its Group"
     about, examples, *_ = [*inspect.cleandoc(ALL[name].help or "").split("\n\n"), ""]
-    shown = examples.removeprefix("\b\n").splitlines()
+    shown = examples.removeprefix("\b\n").replace("\\\n", " ").splitlines()
     assert len(about) < 240 and examples.startswith("\b\n") and len(shown) >= 2, "two examples after the first sentence"
     for line in shown:
         assert line.startswith(f"fiqkit {name}"), line

@@ -38,6 +38,7 @@ def gates(
     """What each gate makes of items that were played silently (NEVER) and with a question (ALWAYS).
 
     \b
+    fiqkit train gates last:never-ask:taught:interact last:always-ask:taught:interact --threshold 70
     fiqkit train gates last:never-ask:taught:interact last:always-ask:taught:interact \\
         --base last:base:interact --fit VAL:never-ask:taught:interact VAL:always-ask:taught:interact
     """

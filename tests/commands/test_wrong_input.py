@@ -53,6 +53,7 @@ RIGHT = {
     "doctor": [],
     "train demos": ["--out", "new/demos.jsonl", *OWN],
     "train ladder": ["--out", "new", *OWN],
+    "train gates": ["last:default-reader:answer", "last:template-asker:interact"],
     "train splits": ["--out", "new.json"],
     "train export": ["folder", "--out", "new.gguf", "--base", "smollm2-135m"],
     "train merge": ["folder", "--out", "new", "--base", "smollm2-135m-hf"],
