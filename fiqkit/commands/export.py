@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from fiqkit.commands.arguments import Command, NewFile
-from fiqkit.commands.options import json_option, print_json, store_option
+from fiqkit.commands.arguments import Command
+from fiqkit.commands.options import FILE, json_option, print_json, store_option
 
 
 @click.command(cls=Command)
 @click.argument("runs", nargs=-1)
-@click.option("--out", type=NewFile(), required=True, help="The file; .csv, .jsonl or .parquet says how it is written.")
+@click.option("--out", type=FILE, required=True, help="The file; .csv, .jsonl or .parquet says how it is written.")
 @click.option(
     "--table",
     type=click.Choice(("results", "questions", "transcripts")),
@@ -23,8 +23,8 @@ from fiqkit.commands.options import json_option, print_json, store_option
 @click.option(
     "--to",
     "reader",
-    type=click.Choice(("datasette",)),
-    help="Write what explains the store to that program instead.",
+    type=click.Choice(("inspect", "datasette")),
+    help="Write logs of Inspect into the folder --out; or what explains the store to Datasette.",
 )
 @store_option
 @json_option
@@ -34,6 +34,7 @@ def command(runs: tuple[str, ...], out: Path, table: str, reader: str | None, st
     \b
     fiqkit export last --out results.csv
     fiqkit export all --table questions --out questions.parquet
+    fiqkit export last --to inspect --out logs
     fiqkit export --to datasette --out metadata.json && datasette fiqkit.db -m metadata.json
 
     By default the last run, or the files that were last imported together. A text that a spreadsheet would run as a
@@ -53,6 +54,14 @@ def command(runs: tuple[str, ...], out: Path, table: str, reader: str | None, st
     kept = Store(store)
     try:
         chosen = [run["run"] for run in chosen_runs(kept, runs)]
+        if reader == "inspect":
+            from fiqkit.adapters.inspect_log import write_logs
+
+            written = write_logs(kept, chosen, out)
+            click.echo(
+                f"{out}: {len(written)} logs of {', '.join(chosen)}; see: inspect view --log-dir {out}", err=True
+            )
+            return
         count = export(kept, chosen, table, out)
     finally:
         kept.close()

@@ -9,12 +9,22 @@ from typing import Any
 
 from fiqkit.errors import UserError
 from fiqkit.metrics.scored import ENUMERATE, Scored
-from fiqkit.records import Ending, Instance, Judgement, giver_setting
-from fiqkit.store.rows import read_tuple
+from fiqkit.records import (
+    AnswerVerdict,
+    Ending,
+    Episode,
+    Instance,
+    Judgement,
+    QuestionVerdict,
+    Verdict,
+    giver_setting,
+)
+from fiqkit.store.rows import EPISODE, VERDICT, episode_values, read_tuple, verdict_values
 from fiqkit.store.store import Store
 
 RECORDED = "recorded"  # grader and judge of imported labels
 RULES = "rules"
+_GRADE = ("outcome", "is_intended", "is_default", "value", "also")
 _NO_VALUE = ("refusal", "question", "empty")  # outcomes of answers that name nothing
 
 
@@ -31,6 +41,25 @@ def load_scored(
         UserError: no such run, or the run has no verdict of the grader or judge that was named.
     """
     return [scored for name in run_ids for scored in _of_run(store, store.resolve(name), grader, judge)]
+
+
+def score(episode: Episode, instance: Instance, verdicts: Sequence[Verdict], grader: str, judge: str) -> Scored:
+    """An episode that is in no store, with the verdicts just given on it, as `load_scored` would have it."""
+    answer = next((v for v in verdicts if isinstance(v, AnswerVerdict)), None)
+    given = dict(zip(VERDICT, verdict_values(0, answer), strict=True)) if answer else dict.fromkeys(VERDICT)
+    row = dict(zip(EPISODE, episode_values(0, "", episode), strict=True)) | {name: given[name] for name in _GRADE}
+    return _scored(
+        row | {"marks": given["flags"]},
+        instance,
+        grader=grader,
+        judge=judge,
+        dataset="",
+        siblings=1,
+        questions=[v.judgement for v in verdicts if isinstance(v, QuestionVerdict)],
+        dialogue=[
+            (t.content["question"], t.observation) for t in episode.turns if t.action == "interact" and not t.refused
+        ],
+    )
 
 
 def verdict_givers(store: Store, run: str, kind: str) -> list[str]:

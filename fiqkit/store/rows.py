@@ -11,10 +11,19 @@ import orjson
 from fiqkit.datasets import instance_row
 from fiqkit.records import Ending, Episode, Instance, QuestionVerdict, Turn, Verdict
 
+EPISODE = (
+    *("episode", "run", "model", "mode", "instance_id", "item", "sample", "retrieval", "parent", "fork_turn"),
+    *("started_at", "ending", "answer", "confidence", "n_turns", "n_asks", "n_searches", "n_refused"),
+    *("prompt_tokens", "output_tokens", "seconds", "flags", "error", "opening", "extra"),
+)
+VERDICT = (
+    *("episode", "kind", "turn", "given_by", "outcome", "is_intended", "is_default", "value", "also", "named"),
+    *("touched", "central", "confidence", "flags", "why"),
+)
 INSERT_INSTANCE = "INSERT OR IGNORE INTO instances VALUES (" + ",".join("?" * 11) + ")"
-INSERT_EPISODE = "INSERT INTO episodes VALUES (" + ",".join("?" * 25) + ")"
+INSERT_EPISODE = f"INSERT INTO episodes VALUES ({','.join('?' * len(EPISODE))})"
 INSERT_TURN = "INSERT INTO turns VALUES (" + ",".join("?" * 13) + ")"
-INSERT_VERDICT = "INSERT OR REPLACE INTO verdicts VALUES (" + ",".join("?" * 15) + ")"
+INSERT_VERDICT = f"INSERT OR REPLACE INTO verdicts VALUES ({','.join('?' * len(VERDICT))})"
 
 
 def _json(value: Any) -> str:

@@ -29,7 +29,8 @@ def _on(column: str) -> str:
 
 VIEWS = {
     # An episode and a grader of its run; forks left out. is_right and is_default as the report counts them: 0 for an
-    # episode that gave no answer, null where nothing is known (an engine error, a bug, an unscored answer).
+    # episode that gave no answer, null where nothing is known (an engine error, a bug, an unscored answer), is_default
+    # also where the headline itself is intended.
     "results": f"""
         SELECT e.episode, e.run, e.model, e.mode, e.retrieval, e.instance_id, e.sample, i.language,
             i.primary_category AS category, e.ending, g.grader, v.outcome,
@@ -37,7 +38,8 @@ VIEWS = {
                 WHEN e.mode = 'enumerate' AND v.outcome <> 'unscored'
                 THEN v.flags LIKE '%"covers_intended"%' OR v.flags LIKE '%"covers_both"%'
                 ELSE v.is_intended END AS is_right,
-            CASE WHEN e.ending IN ({_FAILED}) THEN NULL WHEN e.ending <> '{Ending.ANSWERED}' THEN 0
+            CASE WHEN e.ending IN ({_FAILED}) OR i.headline_intended THEN NULL
+                WHEN e.ending <> '{Ending.ANSWERED}' THEN 0
                 WHEN e.mode = 'enumerate' AND v.outcome <> 'unscored' THEN v.flags LIKE '%"covers_both"%'
                 ELSE v.is_default END AS is_default,
             e.n_asks AS asks, e.n_searches AS searches, e.n_turns AS turns, e.confidence,
