@@ -30,6 +30,9 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--passages", type=click.IntRange(0), default=0, help="Passages of the corpus at least, others' included."
 )
 @click.option("--seed", type=SEED, default=1, show_default=True, help="Another seed, another draw.")
+@click.option(
+    "--passage-arm", is_flag=True, help="Verifying models try again with the passage at hand; counted, nothing dropped."
+)
 @json_option
 def command(
     facts: Path,
@@ -41,6 +44,7 @@ def command(
     filed_after: str | None,
     passages: int,
     seed: int,
+    passage_arm: bool,
     as_json: bool,
 ) -> None:
     """Make instances, passages and splits from a fact store.
@@ -50,7 +54,8 @@ def command(
     fiqkit construct --facts facts.db --out mine --target 200 --filed-after 2024-01-01
 
     Every instance belongs to an orbit (each reading of a question is intended once) and carries the certificate of its
-    values. Exit code 1 when a quota of category and language lacks more than a tenth; what there is, is written.
+    values. What models say is kept in OUT/progress.db: started again, a construction that was cut off goes on. Exit
+    code 1 when a quota of category and language lacks more than a tenth; what there is, is written.
     """
     from fiqkit.construct.run import construct
 
@@ -64,6 +69,7 @@ def command(
         filed_after=filed_after,
         passages=passages,
         seed=seed,
+        passage_arm=passage_arm,
     )
     if as_json:
         print_json(

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from math import fsum
 from typing import Any
 
 
@@ -44,19 +45,31 @@ class Rates:
 
 
 @dataclass
+class Spent:
+    """What one model took in one role; dollars by its card's prices."""
+
+    requests: int = 0
+    prompt_tokens: int = 0
+    output_tokens: int = 0
+    dollars: float = 0.0
+
+
+@dataclass
 class Funnel:
-    """Counts by step, in order, with why each turned what away, and time and tokens spent.
+    """Counts by step, in order, with why each turned what away, and time, tokens and dollars spent.
 
     Attributes:
         passed: step → orbits (the last: instances) that passed it.
         refused: step → reason → how many.
+        spent: role and model → what it took, answers that an earlier, interrupted construction got included.
+        arms: what verifying models were shown → siblings tried, and rejected.
     """
 
     passed: dict[str, int] = field(default_factory=dict)
     refused: dict[str, Counter[str]] = field(default_factory=dict)
     seconds: float = 0.0
-    prompt_tokens: int = 0
-    output_tokens: int = 0
+    spent: dict[str, Spent] = field(default_factory=dict)
+    arms: dict[str, Counter[str]] = field(default_factory=dict)
 
     def refuse(self, step: str, why: str, count: int = 1) -> None:
         """Count what a step turned away."""
@@ -67,14 +80,25 @@ class Funnel:
         """What came out."""
         return next(reversed(self.passed.values()), 0)
 
+    @property
+    def tokens(self) -> int:
+        """Prompt and output tokens together."""
+        return sum(spent.prompt_tokens + spent.output_tokens for spent in self.spent.values())
+
+    @property
+    def dollars(self) -> float:
+        """What all models cost."""
+        return fsum(spent.dollars for spent in self.spent.values())
+
     def row(self) -> dict[str, Any]:
         """As a JSON object."""
         return {
             "passed": self.passed,
             "refused": {step: dict(sorted(why.items())) for step, why in self.refused.items()},
             "seconds": round(self.seconds, 1),
-            "prompt_tokens": self.prompt_tokens,
-            "output_tokens": self.output_tokens,
+            "spent": {who: asdict(spent) for who, spent in sorted(self.spent.items())},
+            "dollars": self.dollars,
+            "arms": {shown: dict(sorted(count.items())) for shown, count in self.arms.items()},
         }
 
     def lines(self, target: int) -> Iterator[str]:
@@ -83,10 +107,14 @@ class Funnel:
         for step, why in self.refused.items():
             for reason, count in why.most_common(8):
                 yield f"  {step}: {count:,} × {reason}"
+        for shown, count in self.arms.items():
+            yield f"  verifier shown {shown}: rejects {count['rejected']:,} of {count['tried']:,}"
+        for who, spent in sorted(self.spent.items()):
+            tokens = f"{spent.prompt_tokens:,} prompt and {spent.output_tokens:,} output tokens"
+            yield f"  {who}: {spent.requests:,} answers, {tokens}, ${spent.dollars:.4f}"
         if self.accepted:
-            each = self.seconds / self.accepted
-            tokens = (self.prompt_tokens + self.output_tokens) / self.accepted
+            each = [value / self.accepted for value in (self.seconds, self.tokens, self.dollars)]
             yield (
-                f"{each:.2f} s and {tokens:,.0f} tokens an accepted instance; {target:,} would take "
-                f"{each * target:,.0f} s and {tokens * target:,.0f} tokens"
+                f"{each[0]:.2f} s, {each[1]:,.0f} tokens and ${each[2]:.4f} an accepted instance; {target:,} would "
+                f"take {each[0] * target:,.0f} s, {each[1] * target:,.0f} tokens and ${each[2] * target:,.2f}"
             )

@@ -19,8 +19,9 @@ from typing import Any
 
 from fiqkit.construct.miners.setting import WHOLE
 from fiqkit.construct.orbits import Alternative, Orbit, Row, Source, apart
+from fiqkit.construct.progress import Progress
 from fiqkit.construct.wording import value
-from fiqkit.models.engine import Engine, EngineError, Usage
+from fiqkit.models.engine import Engine, EngineError
 from fiqkit.records import Interpretation
 from fiqkit.roles.asking import Asker, NoVerdict, Refused, prompt
 from fiqkit.taxonomy import CATEGORIES
@@ -53,15 +54,13 @@ _SCHEMA: Mapping[str, Any] = {
 
 
 class LlmConstructor:
-    """Makes orbits with a model."""
+    """Makes orbits with a model; what it said before is taken from `progress`."""
 
-    def __init__(self, engine: Engine, seed: int = 0, temperature: float = 0.7) -> None:
-        self._asker = Asker(engine, "constructor", temperature, seed)
-
-    @property
-    def usage(self) -> Usage:
-        """What it took so far."""
-        return self._asker.usage
+    def __init__(
+        self, engine: Engine, seed: int = 0, temperature: float = 0.7, progress: Progress | None = None
+    ) -> None:
+        self._engine, self._seed, self._temperature = engine, seed, temperature
+        self._progress = progress or Progress()
 
     async def make(self, source: Source, rows: Sequence[Row], category: str) -> tuple[Orbit | None, str]:
         """An orbit over one category from the lines of a passage, or None and why: not viable, or no usable try."""
@@ -70,21 +69,27 @@ class LlmConstructor:
             f"{n}. {row.caption} | {value(row.quantity, language, '元')}" for n, row in enumerate(rows, 1)
         )
         asked = {"company": source.company, "period": source.period, "lines": shown}
+
+        def usable(text: str) -> str:
+            read_orbit(text, source, rows, category)
+            return text
+
         told = {"category": category, "instructions": prompt(language, f"constructor_{category}")}
         why = ""
         for attempt in range(TRIES):
+            draw = f"try {attempt}"
+
+            async def put(asker: Asker, draw: str = draw) -> str:
+                return await asker.ask(language, told, asked, usable, schema=_SCHEMA, draw=draw)
+
             try:
-                made = await self._asker.ask(
-                    language,
-                    told,
-                    asked,
-                    lambda text: read_orbit(text, source, rows, category),
-                    schema=_SCHEMA,
-                    draw=f"try {attempt}",
+                text = await self._progress.ask(
+                    self._engine, "constructor", self._temperature, self._seed, [language, told, asked, draw], put
                 )
             except (NoVerdict, EngineError) as fault:
                 why = str(fault)
                 continue
+            made = read_orbit(text, source, rows, category)
             return made, "" if made else "no viable ambiguity"
         return None, why
 

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator
 
 from fiqkit.construct import rules
 from fiqkit.construct.facts import FIGURES, render
-from fiqkit.construct.funnel import Funnel
 from fiqkit.construct.holdings import companies
 from fiqkit.construct.llm import LlmConstructor
 from fiqkit.construct.miners import mine
 from fiqkit.construct.orbits import Orbit
 from fiqkit.construct.pipeline import Built, default_quotas
 from fiqkit.construct.prescan import prescan
+from fiqkit.construct.progress import Progress
 from fiqkit.construct.quotas import Cell, shortfalls
 from fiqkit.construct.verifier import REJECTED, orbit_ruling
 from fiqkit.errors import UserError
@@ -27,21 +27,30 @@ def build_modelled(
     card: str,
     target: int,
     seed: int,
-    funnel: Funnel,
     *,
     filed_after: str | None = None,
     exclude: Iterable[str] = (),
+    progress: Progress | None = None,
 ) -> Built:
     """Orbits that a model makes, until the quotas are met or the store's passages are used up.
+
+    Args:
+        progress: what the model said in a construction that was cut off.
 
     Raises:
         UserError: the store holds nothing to construct from, or the model cannot be opened.
     """
-    return asyncio.run(_build(store, card, target, seed, funnel, filed_after, set(exclude)))
+    return asyncio.run(_build(store, card, target, seed, filed_after, set(exclude), progress or Progress()))
 
 
 async def _build(
-    store: FactStore, card: str, target: int, seed: int, funnel: Funnel, filed_after: str | None, exclude: set[str]
+    store: FactStore,
+    card: str,
+    target: int,
+    seed: int,
+    filed_after: str | None,
+    exclude: set[str],
+    progress: Progress,
 ) -> Built:
     candidates = list(_candidates(store, filed_after, exclude))
     if not candidates:
@@ -53,7 +62,7 @@ async def _build(
     engine = open_engine(card)
     try:
         await engine.ready()
-        constructor = LlmConstructor(engine, seed)
+        constructor = LlmConstructor(engine, seed, progress=progress)
         for candidate in candidates:
             source = candidate.source
             rows = [*(a.row for a in candidate.alternatives), *candidate.around][:14]
@@ -75,8 +84,6 @@ async def _build(
             had[made.category, source.language] += len(made.alternatives)
             if len(built.instances) >= target:
                 break
-        funnel.prompt_tokens += constructor.usage.prompt_tokens
-        funnel.output_tokens += constructor.usage.output_tokens
     finally:
         await engine.close()
     built.funnel |= {"pre-scanned": scanned, "viable": viable, "instances": len(built.instances)}

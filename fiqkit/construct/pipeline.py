@@ -25,6 +25,15 @@ from fiqkit.records import Instance, Passage
 from fiqkit.taxonomy import CATEGORIES, LANGUAGES
 
 CHINESE_SHARE = 0.25
+# A set's share of each category. The last two are asked of few lines that no other category is asked of, so that more
+# of them would let the words of a question tell its category.
+SHARES = {
+    "entity_scope": 0.23,
+    "temporal_scope": 0.23,
+    "metric_definition": 0.23,
+    "recognition_policy": 0.155,
+    "filing_vintage": 0.155,
+}
 # Categories that structured facts of A-share companies hardly hold: tables give one period and one basis a line.
 _RARE_IN_CHINESE = ("temporal_scope", "recognition_policy", "filing_vintage")
 
@@ -86,15 +95,14 @@ def _askable(company: Company) -> bool:
 
 
 def default_quotas(target: int, orbits: Sequence[Orbit]) -> dict[Cell, int]:
-    """Instances by category and language: a fifth each, a quarter of all in Chinese where the store has both."""
+    """Instances by category and language: `SHARES`, a quarter of all in Chinese where the store has both languages."""
     languages = [name for name in LANGUAGES if any(o.source.language == name for o in orbits)]
     if len(languages) == 1:
-        return {(name, languages[0]): max(1, round(target / len(CATEGORIES))) for name in CATEGORIES}
+        return {(name, languages[0]): max(1, round(share * target)) for name, share in SHARES.items()}
     dense = [name for name in CATEGORIES if name not in _RARE_IN_CHINESE]
     chinese = {name: round(CHINESE_SHARE * target / len(dense)) if name in dense else 0 for name in CATEGORIES}
-    each = target / len(CATEGORIES)
     quotas = {(name, "zh"): count for name, count in chinese.items() if count}
-    return quotas | {(name, "en"): max(0, round(each - chinese[name])) for name in CATEGORIES}
+    return quotas | {(name, "en"): max(0, round(share * target) - chinese[name]) for name, share in SHARES.items()}
 
 
 def build_set(
@@ -121,23 +129,42 @@ def build_set(
     orbits, funnel = mined(store, filed_after=filed_after, exclude=exclude)
     if isinstance(quotas, int):
         quotas = default_quotas(quotas, orbits)
+    built = chosen(orbits, quotas, seed, limits=limits, by_rules=by_rules)
+    built.funnel = funnel | built.funnel
+    built.passages += _others(store, _of_company(built.orbits), passages - len(built.passages))
+    return built
+
+
+def chosen(
+    orbits: Sequence[Orbit],
+    quotas: Mapping[Cell, int],
+    seed: int,
+    *,
+    limits: Limits | None = None,
+    by_rules: bool = True,
+) -> Built:
+    """A set of mined orbits with their own passages and no others."""
 
     def admit(orbit: Orbit, others: Sequence[Orbit]) -> str:
         return _admit(orbit, others, seed, by_rules)
 
     choice: Choice = choose(orbits, quotas, seed, admit, limits)
-    built = Built([], [], interleaved(choice.orbits), funnel, choice.refused, choice.short, quotas)
-    mine_of: dict[str, list[Orbit]] = {}
-    for orbit in choice.orbits:
-        mine_of.setdefault(orbit.source.code, []).append(orbit)
+    built = Built([], [], interleaved(choice.orbits), {}, choice.refused, choice.short, quotas)
+    companys = _of_company(choice.orbits)
     for orbit in built.orbits:
-        made = render(orbit, seed, [o.topic for o in mine_of[orbit.source.code] if o is not orbit])
+        made = render(orbit, seed, [o.topic for o in companys[orbit.source.code] if o is not orbit])
         if made:
             built.instances += made[0]
             built.passages.append(made[1])
-    built.funnel |= {"chosen": len(choice.orbits), "instances": len(built.instances)}
-    built.passages += _others(store, mine_of, passages - len(built.passages))
+    built.funnel = {"chosen": len(choice.orbits), "instances": len(built.instances)}
     return built
+
+
+def _of_company(orbits: Iterable[Orbit]) -> dict[str, list[Orbit]]:
+    found: dict[str, list[Orbit]] = {}
+    for orbit in orbits:
+        found.setdefault(orbit.source.code, []).append(orbit)
+    return found
 
 
 def interleaved(orbits: Sequence[Orbit]) -> list[Orbit]:

@@ -1,9 +1,10 @@
 """Which orbits make a set: quotas by category, language and topic, solved jointly, then filled company by company.
 
-How many orbits of each (miner, language, topic) are taken is one integer program: it meets the quotas of category and
-language as far as the supply allows, and among all ways to meet them takes the one in which a topic says least about
-the category. What then fails to fit (a company states one period and asks each topic once) lowers the supply, and the
-program is solved again.
+How many orbits of each (miner, language, topic, number of readings) are taken is one integer program: it meets the
+quotas of category and language as far as the supply allows, and among all ways to meet them takes the one in which a
+topic says least about the category, each miner is seen, and orbits have more than two readings. Of a kind, orbits of
+the years that the set has least of come first. What then fails to fit (a company states one period and asks each topic
+once) lowers the supply, and the program is solved again.
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ from fiqkit.construct.orbits import Orbit
 from fiqkit.construct.topics import topics
 
 Cell = tuple[str, str]  # (category, language)
-Kind = tuple[str, str, str]  # (miner, language, topic)
+Kind = tuple[str, str, str, int]  # (miner, language, topic, readings)
 
 _ROUNDS = 12
 _MISSING = 1000.0  # weight of an instance that a quota lacks, beside one that a topic gives away
+_SEEN, _FIRST = 1.0, 3  # and of each of a miner's first orbits
+_RICH = 0.6  # and of an orbit with more than two readings: a guess is right less often on it
 
 
 @dataclass(frozen=True)
@@ -73,15 +76,23 @@ def choose(
     limits = limits or Limits()
     pool = _pool(orbits, seed)
     supply = {kind: len({o.source.code for o in found}) for kind, found in pool.items()}
-    size = {kind: float(np.mean([len(o.alternatives) for o in found])) for kind, found in pool.items()}
     best: list[Orbit] = []
     refused: Counter[str] = Counter()
+    told: dict[tuple[int, ...], str] = {}
+
+    def ruled(orbit: Orbit, others: Sequence[Orbit]) -> str:
+        """What `admit` says, asked once for all rounds."""
+        asked = (id(orbit), *map(id, others))
+        if asked not in told:
+            told[asked] = admit(orbit, others)
+        return told[asked]
+
     for _ in range(_ROUNDS):
-        plan = plan_counts(supply, size, quotas, limits)
-        taken, refused = _fill(pool, plan, admit, limits)
+        plan = plan_counts(supply, quotas, limits)
+        taken, refused = _fill(pool, plan, ruled, limits)
         if len(taken) >= len(best):
             best = taken
-        had = Counter((o.miner, o.source.language, o.topic) for o in taken)
+        had = Counter(kind_of(o) for o in taken)
         lacking = [kind for kind, count in plan.items() if had[kind] < count]
         if not lacking:
             break
@@ -98,6 +109,11 @@ def shortfalls(orbits: Iterable[Orbit], quotas: Mapping[Cell, int]) -> dict[Cell
     return {cell: (wanted, had[cell]) for cell, wanted in quotas.items() if had[cell] < 0.9 * wanted}
 
 
+def kind_of(orbit: Orbit) -> Kind:
+    """What the plan counts an orbit as."""
+    return orbit.miner, orbit.source.language, orbit.topic, len(orbit.alternatives)
+
+
 def cell_of(kind: Kind) -> Cell:
     """The quota that a kind counts towards."""
     return kind[0].partition("/")[0], kind[1]
@@ -107,19 +123,18 @@ def _pool(orbits: Sequence[Orbit], seed: int) -> dict[Kind, list[Orbit]]:
     """Orbits by kind, in a seeded order that does not depend on theirs."""
     pool: dict[Kind, list[Orbit]] = defaultdict(list)
     for orbit in sorted(orbits, key=lambda o: (o.key, o.miner, o.source.accession or "")):
-        pool[orbit.miner, orbit.source.language, orbit.topic].append(orbit)
+        pool[kind_of(orbit)].append(orbit)
     for kind, found in pool.items():
         random.Random(f"{seed} {kind}").shuffle(found)
     return dict(sorted(pool.items()))
 
 
-def plan_counts(
-    supply: Mapping[Kind, int], size: Mapping[Kind, float], quotas: Mapping[Cell, int], limits: Limits
-) -> dict[Kind, int]:
+def plan_counts(supply: Mapping[Kind, int], quotas: Mapping[Cell, int], limits: Limits) -> dict[Kind, int]:
     """Orbits of each kind: the integer program.
 
     Minimises the instances that quotas lack, then the sum over topics of the instances of the topic's commonest
-    category: the share that knowing the topic would let one guess right.
+    category (what knowing the topic would let one guess right), less a part of the orbits with more than two readings
+    and of each miner's first.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
 
@@ -127,39 +142,43 @@ def plan_counts(
     if not kinds:
         return {}
     cells = sorted(quotas)
-    words = sorted({kind[1:] for kind in kinds})
-    n, c, w = len(kinds), len(cells), len(words)
-    # variables: orbits of each kind, instances that each cell lacks, instances of each topic's commonest category
-    cost = np.concatenate([np.full(n, -1e-3), np.full(c, _MISSING), np.ones(w)])
+    words = sorted({kind[1:3] for kind in kinds})
+    size = {kind: kind[3] for kind in kinds}
+    miners = sorted({(kind[0], kind[1]) for kind in kinds})
+    n, c, w, m = len(kinds), len(cells), len(words), len(miners)
+    # variables: orbits of each kind, instances that each cell lacks, instances of each topic's commonest category, and
+    # how many of each miner's first orbits there are
+    rich = [-_RICH if size[kind] > 2 else -1e-3 for kind in kinds]
+    cost = np.concatenate([rich, np.full(c, _MISSING), np.ones(w), np.full(m, -_SEEN)])
     rows, low, high = [], [], []
 
-    def add(row: np.ndarray, least: float, most: float) -> None:
-        rows.append(row)
-        low.append(least)
-        high.append(most)
+    def add(weights: Sequence[float], own: int | None, least: float, most: float) -> None:
+        """A constraint on the kinds' counts, and on one other variable, by its place after them."""
+        row = np.zeros(n + c + w + m)
+        row[:n] = weights
+        if own is not None:
+            row[n + own] = 1
+        if row[:n].any():
+            rows.append(row)
+            low.append(least)
+            high.append(most)
 
     for place, cell in enumerate(cells):
-        row = np.zeros(n + c + w)
-        row[:n] = [size[kind] * (cell_of(kind) == cell) for kind in kinds]
-        exact = row.copy()
-        row[n + place] = 1
-        add(row, quotas[cell], np.inf)
-        add(exact, 0, quotas[cell] + 2)
+        counted = [size[kind] * (cell_of(kind) == cell) for kind in kinds]
+        add(counted, place, quotas[cell], np.inf)
+        add(counted, None, 0, quotas[cell] + 2)
     for (place, word), category in product(enumerate(words), sorted({cell[0] for cell in cells})):
-        row = np.zeros(n + c + w)
-        row[:n] = [-size[k] * (k[1:] == word and cell_of(k)[0] == category) for k in kinds]
-        if row.any():
-            row[n + c + place] = 1
-            add(row, 0, np.inf)
-    for miner, share in limits.subtype_share.items():
-        row = np.zeros(n + c + w)
-        row[:n] = [size[kind] * (kind[0] == miner) for kind in kinds]
-        if row.any():
-            category = miner.partition("/")[0]
-            add(row, 0, share * sum(wanted for cell, wanted in quotas.items() if cell[0] == category))
+        counted = [-size[k] * (k[1:3] == word and cell_of(k)[0] == category) for k in kinds]
+        add(counted, c + place, 0, np.inf)
+    for place, miner in enumerate(miners):
+        add([-1.0 * (kind[:2] == miner) for kind in kinds], c + w + place, -np.inf, 0)
+    for name, share in limits.subtype_share.items():
+        category = name.partition("/")[0]
+        most = share * sum(wanted for cell, wanted in quotas.items() if cell[0] == category)
+        add([size[kind] * (kind[0] == name) for kind in kinds], None, 0, most)
     upper = [min(supply[kind], _most_of(kind, kinds, quotas[cell_of(kind)] / size[kind], limits)) for kind in kinds]
-    bounds = Bounds(np.zeros(n + c + w), np.concatenate([upper, np.full(c + w, np.inf)]))
-    integral = np.concatenate([np.ones(n), np.zeros(c + w)])
+    bounds = Bounds(np.zeros(n + c + w + m), np.concatenate([upper, np.full(c + w, np.inf), np.full(m, _FIRST)]))
+    integral = np.concatenate([np.ones(n), np.zeros(c + w + m)])
     done = milp(
         cost,
         constraints=LinearConstraint(np.array(rows), low, high),
@@ -184,23 +203,30 @@ def _fill(
     admit: Callable[[Orbit, Sequence[Orbit]], str],
     limits: Limits,
 ) -> tuple[list[Orbit], Counter[str]]:
-    """Take the planned numbers, scarce kinds first, from companies that have the fewest orbits yet."""
+    """Take the planned numbers, scarce kinds first, of the years that have the fewest orbits yet, then companies."""
     taken: dict[str, list[Orbit]] = defaultdict(list)
+    years: Counter[tuple[str, str]] = Counter()
     refused: Counter[str] = Counter()
-    for kind in sorted(plan, key=lambda k: (len(pool[k]) / plan[k], k)):
-        count = 0
-        # Lists are shuffled, and the sort is stable: among equals the draw decides.
-        for orbit in sorted(pool[kind], key=lambda o: len(taken[o.source.code])):
-            if count == plan[kind]:
-                break
+    for kind in sorted(plan, key=lambda k: (len({o.source.code for o in pool[k]}) / plan[k], k)):
+        left, count = list(pool[kind]), 0
+        while left and count < plan[kind]:
+            # The list is shuffled, and the first of equals is taken: among them the draw decides.
+            orbit = min(left, key=lambda o: (years[_year(o)], len(taken[o.source.code])))
+            left.remove(orbit)
             others = taken[orbit.source.code]
             why = _clash(orbit, others, limits) or admit(orbit, others)
             if why:
                 refused[why] += 1
                 continue
             others.append(orbit)
+            years[_year(orbit)] += 1
             count += 1
     return [orbit for code in sorted(taken) for orbit in taken[code]], refused
+
+
+def _year(orbit: Orbit) -> tuple[str, str]:
+    """The year that it asks about, by language."""
+    return orbit.source.language, orbit.source.end[:4]
 
 
 def _clash(orbit: Orbit, others: Sequence[Orbit], limits: Limits) -> str:

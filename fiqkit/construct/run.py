@@ -13,8 +13,9 @@ from pathlib import Path
 
 from fiqkit.construct import rules
 from fiqkit.construct.facts import CANARY
-from fiqkit.construct.funnel import Funnel
+from fiqkit.construct.funnel import Funnel, Spent
 from fiqkit.construct.pipeline import Built, build_set, read_exclusions
+from fiqkit.construct.progress import Progress
 from fiqkit.construct.quotas import shortfalls
 from fiqkit.construct.splits import split
 from fiqkit.construct.verifier import ACCEPTED, LlmVerifier
@@ -22,7 +23,11 @@ from fiqkit.datasets import instance_row, passage_row, write_jsonl
 from fiqkit.errors import UserError
 from fiqkit.filings.store import FactStore
 from fiqkit.models import open_engine
+<<<<<<< HEAD
 from fiqkit.whole_file import refuse_overwriting, write_text
+=======
+from fiqkit.models.cards.cards import Card, find_card
+>>>>>>> a9ca243 (Rebuilt set: years spread, orbits of three readings first, every kind of ambiguity seen (index to follow))
 
 VERIFIERS = ("rules", "none")
 _FILES = ("instances.jsonl", "passages.jsonl", "splits.json")
@@ -39,19 +44,32 @@ def construct(
     filed_after: str | None = None,
     passages: int = 0,
     seed: int = 1,
+    passage_arm: bool = False,
 ) -> tuple[Built, Funnel]:
-    """Make a set and write it.
+    """Make a set and write it; what models say is kept in the folder's `progress.db`, and not asked for again.
+
+    Args:
+        passage_arm: try each sibling once more with the passage at hand, and count what that would reject.
 
     Raises:
-        UserError: an empty store, a date that is none, an unknown constructor or verifier.
+        UserError: an empty store, a date that is none, an unknown constructor or verifier, a passage arm without a
+            model to read it.
     """
     begun = time.monotonic()
+<<<<<<< HEAD
     refuse_overwriting((out / name for name in _FILES), (facts, *exclude))
+=======
+    if passage_arm and verifier in VERIFIERS:
+        raise UserError(f"--passage-arm needs a model that reads the passage; --verifier is {verifier}, name a card")
+    verifying = [] if verifier in VERIFIERS else [card.strip() for card in verifier.split(",")]
+    models = [find_card(name) for name in ([] if constructor == "facts" else [constructor]) + verifying]
+>>>>>>> a9ca243 (Rebuilt set: years spread, orbits of three readings first, every kind of ambiguity seen (index to follow))
     if filed_after:
         _check_date(filed_after)
     taken = {name for path in exclude for name in read_exclusions(path)}
     funnel = Funnel()
     store = FactStore(facts)
+    progress = Progress(out / "progress.db" if models else None)
     try:
         if constructor == "facts":
             built = build_set(
@@ -66,14 +84,18 @@ def construct(
         else:
             from fiqkit.construct.modelled import build_modelled
 
-            built = build_modelled(store, constructor, target, seed, funnel, filed_after=filed_after, exclude=taken)
+            built = build_modelled(
+                store, constructor, target, seed, filed_after=filed_after, exclude=taken, progress=progress
+            )
+        if verifying:
+            asyncio.run(_verify(built, verifying, seed, funnel, progress, passage_arm))
     finally:
         store.close()
+        progress.close()
     funnel.passed |= {step.replace("_", " "): count for step, count in built.funnel.items()}
     for why, count in built.refused.items():
         funnel.refuse("refused", why, count)
-    if verifier not in VERIFIERS:
-        asyncio.run(_verify(built, verifier.split(","), seed, funnel))
+    funnel.spent = _spent(progress, models)
     funnel.passed["accepted"] = len(built.instances)
     funnel.seconds = time.monotonic() - begun
     write(built, out, seed)
@@ -87,30 +109,49 @@ def _check_date(text: str) -> None:
         raise UserError(f"--filed-after {text!r} is no date; give it as YYYY-MM-DD") from error
 
 
-async def _verify(built: Built, cards: Sequence[str], seed: int, funnel: Funnel) -> None:
-    """Drop orbits that models answer as intended without C; those with too few verdicts are dropped too, as pending."""
+def _spent(progress: Progress, models: Sequence[Card]) -> dict[str, Spent]:
+    """What each model took in each role, priced by its card."""
+    cards = {card.name: card for card in models}
+    found = {}
+    for (role, model), usage in progress.spent.items():
+        card = cards.get(model)
+        prices = (card.price_in, card.price_out) if card else (0.0, 0.0)
+        dollars = (usage.prompt_tokens * prices[0] + usage.output_tokens * prices[1]) / 1e6
+        found[f"{role} {model}"] = Spent(usage.requests, usage.prompt_tokens, usage.output_tokens, dollars)
+    return found
+
+
+async def _verify(
+    built: Built, cards: Sequence[str], seed: int, funnel: Funnel, progress: Progress, passage_arm: bool
+) -> None:
+    """Drop orbits that models answer as intended without C; those with too few verdicts are dropped too, as pending.
+
+    The arm that has the passage at hand drops nothing: whoever reads a passage with two answers may take either.
+    """
     texts = {passage.passage_id: passage.text for passage in built.passages}
     outcomes: dict[str, list[str]] = {}
     async with AsyncExitStack() as stack:
         engines = []
         for card in cards:
-            engine = open_engine(card.strip())
+            engine = open_engine(card)
             stack.push_async_callback(engine.close)
             await engine.ready()
             engines.append(engine)
-        judge = LlmVerifier(engines, seed)
+        judge = LlmVerifier(engines, seed, progress=progress)
         for instance in built.instances:
             if not instance.headline_intended:
                 case = rules.Case(instance, texts.get(instance.passage_id or ""))
                 ruled_on = await judge.rule(case)
                 outcomes.setdefault(instance.orbit or instance.instance_id, []).append(ruled_on.outcome)
-        for usage in judge.usage:
-            funnel.prompt_tokens += usage.prompt_tokens
-            funnel.output_tokens += usage.output_tokens
+                found = {"the question": ruled_on}
+                if passage_arm:
+                    found["the question and its passage"] = await judge.rule(case, passage=True)
+                for shown, one in found.items():
+                    funnel.arms.setdefault(shown, Counter()).update(tried=1, **{one.outcome: 1})
     ruled: Counter[str] = Counter()
     kept = set()
-    for orbit, found in outcomes.items():
-        why = next((outcome for outcome in found if outcome != ACCEPTED), "")
+    for orbit, said in outcomes.items():
+        why = next((outcome for outcome in said if outcome != ACCEPTED), "")
         if why:
             ruled[why] += 1
         else:

@@ -61,6 +61,11 @@ income taxes | income taxes | money | income taxes; income tax | 所得税
 interest | interest | money | interest cost | 利息支出
 stock compensation | stock compensation | money | stock compensation cost | 股权激励费用
 lease liabilities | leases | money | lease liabilities | 租赁负债
+finance lease liabilities | leases | money | finance lease liabilities | 融资租赁负债
+lease cost | lease cost | money | lease cost | 租赁成本
+real estate | property | money | real estate value; investment property value | 投资性房地产
+loans | loans | money | loan book; loans | 贷款余额
+interest income | interest income | money | interest income | 利息收入
 premiums | premiums | money | premium income | 保费收入
 depreciation | depreciation | money | depreciation expense | 折旧与摊销费用
 receivables | receivables | money | accounts receivable value; receivables value | 应收账款余额
@@ -92,14 +97,15 @@ operating revenue | revenue | money | |
 pre-tax profit | pre-tax profit | money | | 利润总额
 operating profit | operating profit | money | | 营业利润
 minority interest | minority interest | money | |
+income before taxes | profit | money | |
 """
 
 # topic | concept | caption; the first concept of a topic is the one that statements lead with
 _LINES = """
 revenue | Revenues | Revenue
+revenue | RevenuesNetOfInterestExpense | Revenue, net of interest expense
 revenue | RevenueFromContractWithCustomerExcludingAssessedTax | Revenue
 revenue | SalesRevenueNet | Net sales
-revenue | RevenuesNetOfInterestExpense | Revenue, net of interest expense
 revenue | RegulatedAndUnregulatedOperatingRevenue | Operating revenue
 profit | NetIncomeLoss | Net income
 profit | 净利润 | 净利润（含少数股东损益）
@@ -133,6 +139,12 @@ lease liabilities | OperatingLeaseLiability | Operating lease liability
 depreciation | DepreciationDepletionAndAmortization | Depreciation and amortization
 depreciation | DepreciationAndAmortization | Depreciation and amortization
 depreciation | DepreciationAmortizationAndAccretionNet | Depreciation and amortization
+finance lease liabilities | FinanceLeaseLiability | Finance lease liability
+lease cost | LeaseCost | Lease cost
+real estate | RealEstateInvestmentPropertyNet | Investment property, net
+loans | LoansAndLeasesReceivableNetReportedAmount | Loans, net
+interest income | InterestIncomeExpenseNet | Net interest income
+premiums | PremiumsEarnedNet | Premiums earned, net
 receivables | AccountsReceivableNetCurrent | Accounts receivable, net
 receivables | ReceivablesNetCurrent | Receivables, net
 inventories | InventoryNet | Inventories
@@ -169,6 +181,10 @@ treasury stock | TreasuryStockValue | Treasury stock, at cost
 restructuring | RestructuringCharges | Restructuring charges
 other income | OtherNonoperatingIncomeExpense | Other income, net
 other income | NonoperatingIncomeExpense | Non-operating income, net
+income before taxes | IncomeLossFromContinuingOperationsBeforeIncomeTaxes\
+ExtraordinaryItemsNoncontrollingInterest | Income before income taxes
+income before taxes | IncomeLossFromContinuingOperationsBeforeIncomeTaxes\
+MinorityInterestAndIncomeLossFromEquityMethodInvestments | Income before income taxes
 revenue | 营业总收入 | 营业总收入
 revenue | 总营收 | 营业总收入
 revenue | revenue | 营业收入

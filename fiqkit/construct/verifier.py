@@ -21,8 +21,9 @@ from itertools import pairwise
 from typing import Any
 
 from fiqkit import values
+from fiqkit.construct.progress import Progress
 from fiqkit.construct.rules import Case
-from fiqkit.models.engine import Engine, EngineError, Usage
+from fiqkit.models.engine import Engine, EngineError
 from fiqkit.records import Instance, Interpretation
 from fiqkit.roles.asking import Asker, NoVerdict
 from fiqkit.roles.language.statement import read_interpretation
@@ -220,38 +221,48 @@ _RETRIES = 2
 
 
 class LlmVerifier:
-    """Ten trials by one engine, or five by each of two."""
+    """Ten trials by one engine, or five by each of two; what they said before is taken from `progress`."""
 
-    def __init__(self, engines: Sequence[Engine], seed: int = 0, temperature: float = 1.0) -> None:
-        self._askers = [Asker(engine, "verifier", temperature, seed) for engine in engines]
-
-    @property
-    def usage(self) -> list[Usage]:
-        """What each engine's trials took so far."""
-        return [asker.usage for asker in self._askers]
+    def __init__(
+        self, engines: Sequence[Engine], seed: int = 0, temperature: float = 1.0, progress: Progress | None = None
+    ) -> None:
+        self._engines, self._seed, self._temperature = engines, seed, temperature
+        self._progress = progress or Progress()
 
     async def rule(self, case: Case, passage: bool = False) -> Ruling:
         """The ruling on one instance; with `passage` the arm that has the passage at hand."""
         import asyncio
 
         trials = [
-            self._trial(self._askers[n % len(self._askers)], case, n, case.passage if passage else None)
+            self._trial(self._engines[n % len(self._engines)], case, n, case.passage if passage else None)
             for n in range(TRIALS)
         ]
         return ruling(case.instance, await asyncio.gather(*trials))
 
-    async def _trial(self, asker: Asker, case: Case, number: int, passage: str | None) -> Guess | None:
+    async def _trial(self, engine: Engine, case: Case, number: int, passage: str | None) -> Guess | None:
         """One trial; None when every attempt failed, which is an error and never a pass."""
         one = case.instance
         shown = {"question": one.question, "passage": passage or ""}
         for attempt in range(1 + _RETRIES):
+            draw = f"trial {number} attempt {attempt}"
+
+            async def put(asker: Asker, draw: str = draw) -> str:
+                return await asker.ask(one.language, {}, shown, _usable, schema=_SCHEMA, draw=draw)
+
             try:
-                return await asker.ask(
-                    one.language, {}, shown, _read_guess, schema=_SCHEMA, draw=f"trial {number} attempt {attempt}"
+                said = await self._progress.ask(
+                    engine, "verifier", self._temperature, self._seed, [one.language, shown, draw], put
                 )
             except (NoVerdict, EngineError):
                 continue
+            return _read_guess(said)
         return None
+
+
+def _usable(text: str) -> str:
+    """The reply itself, once it is known to be read."""
+    _read_guess(text)
+    return text
 
 
 def _read_guess(text: str) -> Guess:

@@ -73,7 +73,7 @@ def constraint(orbit: Orbit, place: int, seed: int) -> str:
 
 def possessive(name: str) -> str:
     """ "Visa's", "Cisco Systems'", and "Lowe's" as it is."""
-    return name if name.endswith("'s") else name + ("'" if name.endswith("s") else "'s")
+    return name if name.endswith(("'s", "’s")) else name + ("'" if name.endswith("s") else "'s")
 
 
 def head(

@@ -216,7 +216,107 @@ def test_a_fact_is_named_by_what_it_is() -> None:
         ("Meta Platforms, Inc.", "Meta Platforms"),
         ("JOHNSON CONTROLS INTERNATIONAL PLC", "Johnson Controls International"),
         ("3M CO", "3M"),
+        ("ST JUDE MEDICAL INC", "St Jude Medical"),
+        ("McDONALD’S CORPORATION", "McDonald’s"),
     ],
 )
 def test_a_company_is_called_as_people_call_it(registered: str, spoken: str) -> None:
     assert short_name(registered) == spoken
+
+
+def test_a_company_of_initials_is_known_by_its_ticker() -> None:
+    assert short_name("AMC ENTERTAINMENT HOLDINGS, INC.", "AMC") == "AMC Entertainment Holdings"
+
+
+# --- subtypes that few sources hold ---------------------------------------------------------------------------------
+
+FIRST, FIRST_BEFORE = ("2023-10-01", "2023-12-31"), ("2022-10-01", "2022-12-31")
+FISCAL = ("2022-10-01", "2023-09-30")
+
+
+def test_a_first_quarter_that_ends_the_calendar_year_gives_fiscal_and_calendar_year(tmp_path: Path) -> None:
+    """A fiscal year to September: the calendar year is it, less the autumn before, plus this autumn."""
+    rows = [
+        fact("Revenues", 30e6, FIRST, **quarterly(filed="2024-02-01")),
+        fact("Revenues", 25e6, FIRST_BEFORE, **quarterly(filed="2024-02-01")),
+        fact("Revenues", 100e6, FISCAL, filed="2023-11-01"),
+    ]
+    orbit = mined(tmp_path, rows)["temporal_scope/fiscal or calendar year revenue"]
+    assert values_of(orbit) == [30e6, 100e6, 105e6]
+    assert orbit.alternatives[2].interpretation.period == "calendar year, the twelve months to 2023-12-31"
+
+
+def test_classes_of_stock_that_earn_apart_are_readings(tmp_path: Path) -> None:
+    axis = "us-gaap:StatementClassOfStockAxis"
+    rows = [fact("Revenues", 100e6)]
+    rows += [
+        fact("EarningsPerShareDiluted", value, u="USD/shares", dims={axis: member})
+        for member, value in (("us-gaap:CommonClassAMember", 9.73), ("v:CommonClassB1Member", 15.45))
+    ]
+    orbit = mined(tmp_path, rows)["entity_scope/share class eps"]
+    assert values_of(orbit) == [9.73, 15.45]
+    assert orbit.alternatives[1].interpretation.entity == "holders of Class B-1 common stock"
+
+
+def test_classes_of_equal_rights_are_no_readings(tmp_path: Path) -> None:
+    axis = "us-gaap:StatementClassOfStockAxis"
+    rows = [fact("Revenues", 100e6)]
+    rows += [
+        fact("EarningsPerShareDiluted", 5.8, u="USD/shares", dims={axis: f"us-gaap:CommonClass{name}Member"})
+        for name in "AB"
+    ]
+    assert not mined(tmp_path, rows)
+
+
+def test_the_rates_of_a_segment_stand_beside_the_companys(tmp_path: Path) -> None:
+    axis = "us-gaap:StatementBusinessSegmentsAxis"
+    widgets = {"dims": {axis: "acme:WidgetsMember"}}
+    before = ("2022-01-01", "2022-12-31")
+    rows = [
+        fact("Revenues", 100e6),
+        fact("Revenues", 80e6, before),
+        fact("Revenues", 60e6, **widgets),
+        fact("Revenues", 40e6, before, **widgets),
+        fact("OperatingIncomeLoss", 10e6),
+        fact("OperatingIncomeLoss", 12e6, **widgets),
+    ]
+    found = mined(tmp_path, rows)
+    assert values_of(found["entity_scope/segment rate revenue growth rate"]) == pytest.approx([25.0, 50.0])
+    assert values_of(found["entity_scope/segment rate profit margin"]) == pytest.approx([10.0, 20.0])
+
+
+@pytest.mark.parametrize("split", [(30e6, 70e6), (30e6, 20e6)])
+def test_a_split_by_time_is_one_of_revenue_if_it_adds_up_to_it(tmp_path: Path, split: tuple[float, float]) -> None:
+    axis = "us-gaap:TimingOfTransferOfGoodOrServiceAxis"
+    members = ("us-gaap:TransferredAtPointInTimeMember", "us-gaap:TransferredOverTimeMember")
+    rows = [fact("Revenues", 100e6)]
+    rows += [
+        fact("RevenueFromContractWithCustomerExcludingAssessedTax", v, dims={axis: m})
+        for m, v in zip(members, split, strict=True)
+    ]
+    orbit = mined(tmp_path, rows).get("recognition_policy/timing revenue")
+    assert (orbit and values_of(orbit)) == ([100e6, 30e6, 70e6] if sum(split) == 100e6 else None)
+
+
+def test_premiums_earned_written_and_gross(tmp_path: Path) -> None:
+    rows = [fact("PremiumsEarnedNet", 90e6), fact("PremiumsWrittenNet", 100e6), fact("CededPremiumsWritten", 20e6)]
+    orbit = mined(tmp_path, rows)["recognition_policy/premiums premiums"]
+    assert values_of(orbit) == [90e6, 100e6, 120e6]
+    assert orbit.alternatives[2].row.caption.endswith("(computed)")
+
+
+def test_a_hand_read_table_is_read_beside_the_filing_of_its_period(tmp_path: Path) -> None:
+    """A release's non-GAAP figure, two lines of a table, is asked for among the lines of the quarterly report."""
+    table = "entity,name,concept,value,unit,start,end,dims,form\n"
+    for dims, value in (("{}", 172), ('"{""measure"": ""non-GAAP""}"', 555)):
+        table += f"1,Acme Corp,NetIncomeLoss,{value}000000,USD,{YEAR[0]},{YEAR[1]},{dims},release\n"
+    (tmp_path / "release.csv").write_text(table)
+    (tmp_path / "filing.jsonl").write_text(
+        "\n".join(json.dumps(fact(c, 10e6 + n)) for n, c in enumerate(("Revenues", "InterestExpense", "CostOfRevenue")))
+    )
+    ingest([tmp_path / "filing.jsonl", tmp_path / "release.csv"], tmp_path / "facts.db")
+    store = FactStore(tmp_path / "facts.db")
+    (orbit,) = (o for company in companies(store) for o in mine(company) if o.miner == "metric_definition/adjusted")
+    store.close()
+    assert values_of(orbit) == [172e6, 555e6]
+    assert {row.topic for row in orbit.around} >= {"revenue", "interest", "cost of sales"}

@@ -26,21 +26,43 @@ def orbit(company: int, miner: str, topic: str, k: int = 2, end: str = "2023-12-
 def test_topics_are_spread_so_that_they_tell_least_about_the_category() -> None:
     """Each category could be filled from its own topic alone; the plan takes what both share."""
     supply = {
-        ("entity_scope/a", "en", "profit"): 10,
-        ("entity_scope/a", "en", "equity"): 10,
-        ("temporal_scope/a", "en", "profit"): 10,
-        ("temporal_scope/a", "en", "cash"): 10,
+        ("entity_scope/a", "en", "profit", 2): 10,
+        ("entity_scope/a", "en", "equity", 2): 10,
+        ("temporal_scope/a", "en", "profit", 2): 10,
+        ("temporal_scope/a", "en", "cash", 2): 10,
     }
     quotas = {("entity_scope", "en"): 20, ("temporal_scope", "en"): 20}
-    plan = plan_counts(supply, dict.fromkeys(supply, 2.0), quotas, Limits(topic_share={"en": 1.0}))
-    assert plan == {("entity_scope/a", "en", "profit"): 10, ("temporal_scope/a", "en", "profit"): 10}
+    plan = plan_counts(supply, quotas, Limits(topic_share={"en": 1.0}))
+    assert plan == {("entity_scope/a", "en", "profit", 2): 10, ("temporal_scope/a", "en", "profit", 2): 10}
+
+
+def test_orbits_of_three_readings_come_first_and_every_miner_is_seen() -> None:
+    """The quota of twelve instances could be met by six pairs of one miner; it takes triples, and each miner's."""
+    supply = {
+        ("entity_scope/a", "en", "profit", 2): 20,
+        ("entity_scope/a", "en", "profit", 3): 20,
+        ("entity_scope/rare", "en", "profit", 2): 2,
+    }
+    plan = plan_counts(supply, {("entity_scope", "en"): 12}, ALL)
+    assert plan["entity_scope/rare", "en", "profit", 2] >= 1
+    assert plan["entity_scope/a", "en", "profit", 3] >= 2
 
 
 def test_a_subtype_keeps_to_its_share() -> None:
-    supply = {("recognition_policy/property", "en", "property"): 50, ("recognition_policy/paid", "en", "taxes"): 50}
-    quotas = {("recognition_policy", "en"): 40}
-    plan = plan_counts(supply, dict.fromkeys(supply, 2.0), quotas, Limits(topic_share={"en": 1.0}))
-    assert plan["recognition_policy/property", "en", "property"] <= 10
+    supply = {
+        ("recognition_policy/property", "en", "property", 2): 50,
+        ("recognition_policy/paid", "en", "taxes", 2): 50,
+    }
+    plan = plan_counts(supply, {("recognition_policy", "en"): 40}, Limits(topic_share={"en": 1.0}))
+    assert plan["recognition_policy/property", "en", "property", 2] <= 10
+
+
+def test_years_are_spread_where_the_supply_allows() -> None:
+    """Of nine companies of one year and three of two others each, six orbits fall on the years evenly."""
+    ends = ["2009-12-31"] * 9 + ["2016-12-31"] * 3 + ["2023-12-31"] * 3
+    pool = [orbit(n, "entity_scope/a", "profit", end=end) for n, end in enumerate(ends)]
+    taken = choose(pool, {("entity_scope", "en"): 12}, 1, limits=ALL).orbits
+    assert Counter(o.source.end[:4] for o in taken) == {"2009": 2, "2016": 2, "2023": 2}
 
 
 def test_a_company_states_one_period_and_asks_each_topic_once() -> None:

@@ -4,6 +4,8 @@
   under the same name in statements; press releases lead with the parent's share.
 - segment, region, subsidiary: the company's total and its parts, where a reader may know the part by the company's
   name. Eliminations, corporate items and "all other" are nobody's reading; a part below a tenth of the total neither.
+- segment rate: growth of revenue and operating margin of the company and of its parts, as analysts quote both.
+- share class: earnings per share of one class of stock or another, where their rights differ (Visa's A, B and C).
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from collections.abc import Iterator
 
 from fiqkit.construct.holdings import Company, Figure, Report, Span
 from fiqkit.construct.miners.setting import (
+    FASTEST,
     PARENT,
     WHOLE,
     Setting,
@@ -20,6 +23,7 @@ from fiqkit.construct.miners.setting import (
     leading,
     orbit,
     reading,
+    same_stretch,
     settings,
     year_before,
 )
@@ -76,7 +80,6 @@ _TOPICS = (
 )
 _PARTS = 3  # parts that an orbit has at most, beside the total
 _SMALLEST = 0.1
-_FASTEST = 300  # percent; growth from next to nothing is no rate that anybody would quote
 
 
 def mine(company: Company) -> Iterator[Orbit]:
@@ -85,6 +88,7 @@ def mine(company: Company) -> Iterator[Orbit]:
         chinese = company.language == "zh"
         found = [_chinese(setting), _chinese_growth(setting)] if chinese else [_minority(setting, t) for t in _MINORITY]
         found += [_parts(setting, topic) for topic in _TOPICS]
+        found += [_part_growth(setting), _part_margin(setting), _classes(setting)]
         yield from (o for o in found if o)
 
 
@@ -154,7 +158,7 @@ def _chinese_growth(setting: Setting) -> Orbit | None:
         if not now or not before or min(now.value, before.value) <= 0:
             return None
         quantity = derived("growth", now, before)
-        if abs(quantity.value) > _FASTEST:
+        if abs(quantity.value) > FASTEST:
             return None
         caption = f"{caption}增长率（较上年，计算值）"
         alternatives.append(reading(setting, caption, quantity, "profit growth rate", constraint, entity=entity))
@@ -181,7 +185,111 @@ def _parts(setting: Setting, topic: str) -> Orbit | None:
     return None
 
 
+def _part_growth(setting: Setting) -> Orbit | None:
+    """Growth of revenue on the year before, of the company and of its parts."""
+    total = leading(setting, "revenue")
+    span = setting.flow
+    before = same_stretch(setting.report.whole.get(total[0], {}), span) if total and span else None
+    if not total or not span or not before or min(total[1].value, before[1].value) <= 0:
+        return None
+    for axis, kind in _AXES.items():
+        rates = [_rate(setting, "Revenue growth", "revenue growth rate", "growth", None, total[1], before[1])]
+        for name, figure, spans in _parts_of(setting.report, total[0], axis, span, total[1].value):
+            earlier = same_stretch(spans, span)
+            if earlier and earlier[1].value > 0:
+                part = (kind, name)
+                rates.append(
+                    _rate(setting, "Revenue growth", "revenue growth rate", "growth", part, figure, earlier[1])
+                )
+        if len(rates) > 1:
+            return orbit(f"{_NAME}/{kind} rate", "revenue growth rate", setting, rates)
+    return None
+
+
+def _part_margin(setting: Setting) -> Orbit | None:
+    """Operating income over revenue, of the company and of its parts."""
+    revenue, profit, span = leading(setting, "revenue"), setting.figure(_OPERATING), setting.flow
+    if not revenue or not profit or not span or not 0 < profit.value < revenue[1].value:
+        return None
+    for axis, kind in _AXES.items():
+        rates = [_rate(setting, "Operating margin", "profit margin", "ratio", None, profit, revenue[1])]
+        for name, figure, _ in _parts_of(setting.report, revenue[0], axis, span, revenue[1].value):
+            earned = _part_figure(setting.report, _OPERATING, axis, name, span)
+            if earned and 0 < earned.value < figure.value:
+                rates.append(_rate(setting, "Operating margin", "profit margin", "ratio", (kind, name), earned, figure))
+        if len(rates) > 1:
+            return orbit(f"{_NAME}/{kind} rate", "profit margin", setting, rates)
+    return None
+
+
+_OPERATING = "OperatingIncomeLoss"
+
+
+def _rate(
+    setting: Setting,
+    measure: str,
+    topic: str,
+    operation: str,
+    part: tuple[str, str] | None,
+    above: Figure,
+    below: Figure,
+) -> Alternative | None:
+    """A rate of the company, or of one of its parts; None for one that nobody would quote."""
+    quantity = derived(operation, above, below)
+    if abs(quantity.value) > FASTEST:
+        return None
+    if part is None:
+        whole = f"{measure}, consolidated (computed)"
+        return reading(setting, whole, quantity, topic, "the rate of the whole company, consolidated")
+    kind, name = part
+    entity, said = _names(kind, name)
+    return reading(setting, f"{measure}, {name} {kind} (computed)", quantity, topic, said, entity=entity)
+
+
+_CLASS = re.compile(r"(?:Common|Capital)(?:Stock)?Class([A-Z])(\d?)(?:Member)?$")
+
+
+def _classes(setting: Setting) -> Orbit | None:
+    """Earnings per share by class of stock, the first class leading; classes that earn alike drop out."""
+    for concept, caption in (("EarningsPerShareDiluted", "Diluted"), ("EarningsPerShareBasic", "Basic")):
+        found: dict[str, Figure] = {}
+        for (of, axis, member), spans in setting.report.parts.items():
+            named = _CLASS.search(member)
+            figure = spans.get(setting.flow) if setting.flow else None
+            if of == concept and axis in _CLASS_AXES and named and figure and figure.value > 0:
+                found.setdefault(f"Class {named[1]}" + (f"-{named[2]}" if named[2] else ""), figure)
+        made = orbit(
+            f"{_NAME}/share class",
+            "eps",
+            setting,
+            [
+                reading(
+                    setting,
+                    f"{caption} earnings per share, {name} common stock",
+                    figure.quantity(),
+                    "eps",
+                    f"the figure for {name} common stock",
+                    entity=f"holders of {name} common stock",
+                )
+                for name, figure in sorted(found.items())
+            ],
+        )
+        if made:
+            return made
+    return None
+
+
+_CLASS_AXES = ("us-gaap:StatementClassOfStockAxis", "ClassOfStock")
+
+
 def _largest(report: Report, concept: str, axis: str, span: Span, total: float) -> list[tuple[str, Figure]]:
+    return [(name, figure) for name, figure, _ in _parts_of(report, concept, axis, span, total)]
+
+
+def _parts_of(
+    report: Report, concept: str, axis: str, span: Span, total: float
+) -> list[tuple[str, Figure, dict[Span, Figure]]]:
+    """The largest parts of a total along an axis: name, figure of the span, figures of every span."""
     found = []
     for (of, along, member), spans in report.parts.items():
         figure = spans.get(span)
@@ -189,8 +297,16 @@ def _largest(report: Report, concept: str, axis: str, span: Span, total: float) 
             continue
         name = member_name(member)
         if name and _SMALLEST * total <= figure.value <= 1.5 * total:
-            found.append((name, figure))
-    return sorted(found, key=lambda pair: (-pair[1].value, pair[0]))[:_PARTS]
+            found.append((name, figure, spans))
+    return sorted(found, key=lambda part: (-part[1].value, part[0]))[:_PARTS]
+
+
+def _part_figure(report: Report, concept: str, axis: str, name: str, span: Span) -> Figure | None:
+    """A concept of one part, by the part's name."""
+    for (of, along, member), spans in report.parts.items():
+        if of == concept and along == axis and span in spans and member_name(member) == name:
+            return spans[span]
+    return None
 
 
 _PLACES = {"US": "United States", "CN": "China", "JP": "Japan", "GB": "United Kingdom", "DE": "Germany", "CA": "Canada"}
@@ -221,11 +337,17 @@ def _whole(setting: Setting, topic: str, concept: str, figure: Figure) -> Altern
     )
 
 
-def _part(setting: Setting, topic: str, concept: str, kind: str, name: str, figure: Figure) -> Alternative:
-    entity = {"segment": f"{name} segment", "region": f"{name} region only", "subsidiary": f"{name} subsidiary"}[kind]
+def _names(kind: str, name: str) -> tuple[str, str]:
+    """What an interpretation and a user call a part."""
+    entity = {"segment": f"{name} segment", "region": f"{name} region only", "subsidiary": f"{name} subsidiary"}
     said = {
         "segment": f"the figure of the {name} segment alone",
         "region": f"the figure for the {name} region alone",
         "subsidiary": f"the figure of the subsidiary {name} alone",
-    }[kind]
+    }
+    return entity[kind], said[kind]
+
+
+def _part(setting: Setting, topic: str, concept: str, kind: str, name: str, figure: Figure) -> Alternative:
+    entity, said = _names(kind, name)
     return reading(setting, f"{lines()[concept].caption}, {name} {kind}", figure.quantity(), topic, said, entity=entity)

@@ -14,16 +14,18 @@ from collections.abc import Iterator
 
 from fiqkit.construct.holdings import Company, Figure
 from fiqkit.construct.miners.setting import (
+    FASTEST,
     PARENT,
     Setting,
+    beside,
     derived,
     leading,
     orbit,
     reading,
+    same_stretch,
     settings,
     year_before,
 )
-from fiqkit.construct.miners.temporal import same_stretch
 from fiqkit.construct.orbits import Alternative, Orbit
 
 _NAME = "metric_definition"
@@ -40,8 +42,9 @@ _MEASURES: dict[tuple[str, str], tuple[tuple[str, str, str, str], ...]] = {
         ),
     ),
     ("profit", "which profit"): (
-        ("NetIncomeLoss", "Net income", "net income", "net income, the bottom line"),
-        ("OperatingIncomeLoss", "Operating income", "operating income", "operating income"),
+        # "Profit" stands in each caption alike: where one line alone has the question's word, it points there.
+        ("NetIncomeLoss", "Net profit", "net profit, net income", "net profit, the bottom line"),
+        ("OperatingIncomeLoss", "Operating profit", "operating profit, operating income", "operating profit"),
         ("GrossProfit", "Gross profit", "gross profit", "gross profit"),
     ),
     ("profit", "operations"): (
@@ -119,6 +122,20 @@ _MEASURES: dict[tuple[str, str], tuple[tuple[str, str, str, str], ...]] = {
         ),
         ("Depreciation", "Depreciation alone", "depreciation alone", "depreciation alone"),
     ),
+    ("lease cost", "variable part"): (
+        (
+            "OperatingLeaseCost",
+            "Operating lease cost, fixed payments alone",
+            "operating lease cost alone, without variable and short-term leases",
+            "the operating lease cost alone",
+        ),
+        (
+            "LeaseCost",
+            "Total lease cost, variable and short-term included",
+            "total lease cost, variable and short-term leases included",
+            "the total lease cost including variable and short-term leases",
+        ),
+    ),
     ("lease liabilities", "noncurrent part"): (
         (
             "OperatingLeaseLiability",
@@ -135,8 +152,8 @@ _MEASURES: dict[tuple[str, str], tuple[tuple[str, str, str, str], ...]] = {
     ),
 }
 _PROFITS = (
-    ("NetIncomeLoss", "net", "net income"),
-    ("OperatingIncomeLoss", "operating", "operating income"),
+    ("NetIncomeLoss", "net", "net profit"),
+    ("OperatingIncomeLoss", "operating", "operating profit"),
     ("GrossProfit", "gross", "gross profit"),
 )
 
@@ -191,7 +208,7 @@ def _growth(setting: Setting) -> Orbit | None:
     for concept, _, said in _PROFITS:
         figure, before = setting.figure(concept), None
         if figure and setting.flow:
-            before = same_stretch(setting.report, concept, setting.flow)
+            before = same_stretch(setting.report.whole.get(concept, {}), setting.flow)
         if not figure or not before or min(figure.value, before[1].value) <= 0:
             alternatives.append(None)
             continue
@@ -201,7 +218,7 @@ def _growth(setting: Setting) -> Orbit | None:
 
 def _rate(setting: Setting, said: str, figure: Figure, before: Figure) -> Alternative | None:
     quantity = derived("growth", figure, before)
-    if abs(quantity.value) > 300:  # from next to nothing: no rate that anybody would quote
+    if abs(quantity.value) > FASTEST:
         return None
     caption = f"{said.capitalize()} growth (computed)"
     return reading(
@@ -235,6 +252,7 @@ def _adjusted(setting: Setting) -> Iterator[Orbit | None]:
                         metric=f"non-GAAP {said}",
                     ),
                 ],
+                other=beside(setting, name),
             )
 
 
@@ -284,8 +302,13 @@ def _core(setting: Setting) -> Orbit | None:
 
 _GROWTHS_ZH = (
     (("营业总收入", "revenue"), "营业总收入增长率（较上年，计算值）", "营业收入增长率", "营业收入的增长率"),
-    (("归母净利润", "net_profit_parent"), "归母净利润增长率（较上年，计算值）", "净利润增长率", "净利润的增长率"),
-    (("净利润", "net_profit_incl_minority"), "净利润增长率（较上年，计算值）", "净利润增长率", "净利润的增长率"),
+    *(
+        (names, f"净利润（{whose}）增长率（较上年，计算值）", "净利润增长率", "净利润的增长率")
+        for names, whose in (
+            (("归母净利润", "net_profit_parent"), "归属于母公司股东"),
+            (("净利润", "net_profit_incl_minority"), "含少数股东损益"),
+        )
+    ),
 )
 
 
@@ -297,7 +320,7 @@ def _chinese_growth(setting: Setting) -> Orbit | None:
         if not figure or not before or min(figure.value, before.value) <= 0 or len(alternatives) == 2:
             continue
         quantity = derived("growth", figure, before)
-        if abs(quantity.value) <= 300:
+        if abs(quantity.value) <= FASTEST:
             alternatives.append(
                 reading(setting, caption, quantity, "performance growth rate", constraint, metric=metric)
             )

@@ -3,9 +3,12 @@
 - property, amortisation, valuation, discounting: an asset at cost or net of what was written off, before or after the
   valuation allowance, a lease as owed or at its present value.
 - interest: what was incurred, what was expensed of it, what was paid in cash; the rest was capitalised.
-- paid: taxes and interest as expensed or as paid in cash.
+- paid: taxes, interest, restructuring, dividends as expensed or declared, or as paid in cash.
 - tax effect: stock compensation before or after its tax effect.
-- premiums, revenue: gross or net of what goes to reinsurers; at a point in time or over time.
+- allowance: receivables, loans, inventories before or after what is set aside for losses on them.
+- net of cost: a bank's interest income before or after its interest expense.
+- premiums: written or earned, and gross or net of what goes to reinsurers; gross is net and ceded together.
+- timing: revenue at a point in time, over time, or both.
 - standard: before or after a new accounting standard (dimension `standard`, from tables that state both).
 """
 
@@ -13,163 +16,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fiqkit.construct.holdings import Company
-from fiqkit.construct.miners.setting import Setting, leading, orbit, reading, settings
+from fiqkit.construct.holdings import Company, Figure
+from fiqkit.construct.miners.bases import BASES, Basis
+from fiqkit.construct.miners.setting import Setting, beside, derived, leading, orbit, reading, settings
 from fiqkit.construct.orbits import Orbit
 from fiqkit.construct.topics import lines
 
 _NAME = "recognition_policy"
 
-# subtype, topic, then readings as (concepts of which the first at hand is taken, caption, basis, constraint)
-_Basis = tuple[tuple[str, ...], str, str, str]
-_BASES: tuple[tuple[str, str, tuple[_Basis, ...]], ...] = (
-    (
-        "property",
-        "property",
-        (
-            (
-                ("PropertyPlantAndEquipmentNet",),
-                "Property, plant and equipment, net",
-                "net of accumulated depreciation",
-                "the net figure",
-            ),
-            (
-                ("PropertyPlantAndEquipmentGross",),
-                "Property, plant and equipment, gross at cost",
-                "gross, before accumulated depreciation",
-                "the gross figure",
-            ),
-        ),
-    ),
-    (
-        "amortisation",
-        "intangibles",
-        (
-            (
-                ("FiniteLivedIntangibleAssetsNet",),
-                "Intangible assets, net",
-                "net of accumulated amortization",
-                "the net figure",
-            ),
-            (
-                ("FiniteLivedIntangibleAssetsGross",),
-                "Intangible assets, gross at cost",
-                "gross, before accumulated amortization",
-                "the gross figure",
-            ),
-        ),
-    ),
-    (
-        "valuation",
-        "deferred tax assets",
-        (
-            (
-                ("DeferredTaxAssetsNet",),
-                "Deferred tax assets, net of valuation allowance",
-                "net of the valuation allowance",
-                "the net figure",
-            ),
-            (
-                ("DeferredTaxAssetsGross",),
-                "Deferred tax assets, gross",
-                "gross, before the valuation allowance",
-                "the gross figure",
-            ),
-        ),
-    ),
-    (
-        "discounting",
-        "lease liabilities",
-        (
-            (
-                ("OperatingLeaseLiability",),
-                "Operating lease liability, net at present value",
-                "net of imputed interest, at present value",
-                "the present value net of imputed interest",
-            ),
-            (
-                ("LesseeOperatingLeaseLiabilityPaymentsDue",),
-                "Operating lease payments owed, gross and undiscounted",
-                "gross, undiscounted payments",
-                "the gross undiscounted payments",
-            ),
-        ),
-    ),
-    (
-        "interest",
-        "interest",
-        (
-            (("InterestExpense",), "Interest expensed", "expensed, accrual basis", "the interest expensed"),
-            (
-                ("InterestPaidNet", "InterestPaid"),
-                "Interest paid in cash",
-                "cash basis, paid in the period",
-                "the interest paid in cash",
-            ),
-            (
-                ("InterestCostsIncurred",),
-                "Interest incurred, with capitalized interest",
-                "incurred, capitalized interest included",
-                "the interest incurred including what was capitalized",
-            ),
-        ),
-    ),
-    (
-        "paid",
-        "income taxes",
-        (
-            (
-                ("IncomeTaxExpenseBenefit",),
-                "Income taxes expensed",
-                "expensed, accrual basis",
-                "the taxes charged to expense",
-            ),
-            (
-                ("IncomeTaxesPaidNet", "IncomeTaxesPaid"),
-                "Income taxes paid in cash",
-                "cash basis, paid in the period",
-                "the taxes paid in cash",
-            ),
-        ),
-    ),
-    (
-        "tax effect",
-        "stock compensation",
-        (
-            (
-                ("AllocatedShareBasedCompensationExpense",),
-                "Stock compensation expense, gross",
-                "gross, before its tax effect",
-                "the gross cost before its tax effect",
-            ),
-            (
-                ("AllocatedShareBasedCompensationExpenseNetOfTax",),
-                "Stock compensation expense, net of tax",
-                "net of its tax effect",
-                "the cost net of its tax effect",
-            ),
-        ),
-    ),
-    (
-        "premiums",
-        "premiums",
-        (
-            (
-                ("PremiumsEarnedNet",),
-                "Premiums, net of reinsurance",
-                "net of reinsurance",
-                "the premiums net of reinsurance",
-            ),
-            (
-                ("PremiumsWrittenGross", "DirectPremiumsEarned", "DirectPremiumsWritten"),
-                "Premiums, gross",
-                "gross, before reinsurance",
-                "the gross premiums before reinsurance",
-            ),
-        ),
-    ),
-)
 _TIMING = "us-gaap:TimingOfTransferOfGoodOrServiceAxis"
+_TIMES = {
+    "us-gaap:TransferredAtPointInTimeMember": (
+        "recognized at a point in time",
+        "the revenue recognized at a point in time",
+    ),
+    "us-gaap:TransferredOverTimeMember": ("recognized over time", "the revenue recognized over time"),
+}
 _STANDARD = (
     (
         "as reported under the new standard",
@@ -189,11 +51,11 @@ def mine(company: Company) -> Iterator[Orbit]:
     if company.language != "en":
         return
     for setting in settings(company):
-        found = [_basis(setting, *known) for known in _BASES]
-        yield from (o for o in (*found, _timing(setting), *_standards(setting)) if o)
+        found = [_basis(setting, *known) for known in BASES]
+        yield from (o for o in (*found, _premiums(setting), _timing(setting), *_standards(setting)) if o)
 
 
-def _basis(setting: Setting, subtype: str, topic: str, bases: tuple[_Basis, ...]) -> Orbit | None:
+def _basis(setting: Setting, subtype: str, topic: str, bases: tuple[Basis, ...]) -> Orbit | None:
     alternatives = []
     for names, caption, basis, constraint in bases:
         # What is paid is stated for the year to date alone: both must be of one span.
@@ -208,17 +70,28 @@ def _basis(setting: Setting, subtype: str, topic: str, bases: tuple[_Basis, ...]
 
 
 def _timing(setting: Setting) -> Orbit | None:
-    """Revenue as a whole, and what of it is recognised at a point in time and over time."""
+    """Revenue as a whole, and what of it is recognised at a point in time and over time.
+
+    Filers put the split under whatever concept they like; it is one of revenue if both parts add up to it.
+    """
     total = leading(setting, "revenue")
     if not total or not setting.flow:
         return None
-    said = {
-        "us-gaap:TransferredAtPointInTimeMember": (
-            "recognized at a point in time",
-            "the revenue recognized at a point in time",
+    split: dict[str, dict[str, Figure]] = {}
+    for (concept, axis, member), spans in setting.report.parts.items():
+        figure = spans.get(setting.flow)
+        if axis == _TIMING and member in _TIMES and figure:
+            split.setdefault(concept, {})[member] = figure
+    whole = next(
+        (
+            parts
+            for _, parts in sorted(split.items())
+            if len(parts) == 2 and abs(sum(f.value for f in parts.values()) - total[1].value) <= 0.005 * total[1].value
         ),
-        "us-gaap:TransferredOverTimeMember": ("recognized over time", "the revenue recognized over time"),
-    }
+        None,
+    )
+    if whole is None:
+        return None
     alternatives = [
         reading(
             setting,
@@ -229,13 +102,45 @@ def _timing(setting: Setting) -> Orbit | None:
             basis="total, at a point in time and over time together",
         )
     ]
-    for member, (basis, constraint) in said.items():
-        part = setting.report.parts.get((total[0], _TIMING, member), {}).get(setting.flow)
-        if part and 0.05 * total[1].value < part.value < total[1].value:
+    for member, (basis, constraint) in _TIMES.items():
+        if whole[member].value > 0.05 * total[1].value:
             alternatives.append(
-                reading(setting, f"Revenue {basis}", part.quantity(), "revenue", constraint, basis=basis)
+                reading(setting, f"Revenue {basis}", whole[member].quantity(), "revenue", constraint, basis=basis)
             )
     return orbit(f"{_NAME}/timing", "revenue", setting, alternatives)
+
+
+def _premiums(setting: Setting) -> Orbit | None:
+    """Premiums earned, written, and written before reinsurance; the last is computed where it is not stated."""
+    earned, written = setting.figure("PremiumsEarnedNet"), setting.figure("PremiumsWrittenNet")
+    ceded, stated = setting.figure("CededPremiumsWritten"), setting.figure("PremiumsWrittenGross")
+    gross = stated.quantity() if stated else derived("sum", written, ceded) if written and ceded else None
+    found = [
+        (
+            earned.quantity() if earned else None,
+            "Premiums earned, net of reinsurance",
+            "earned, net of reinsurance",
+            "the premiums earned net of reinsurance",
+        ),
+        (
+            written.quantity() if written else None,
+            "Premiums written, net of reinsurance",
+            "written, net of reinsurance",
+            "the premiums written net of reinsurance",
+        ),
+        (
+            gross,
+            "Premiums written, gross" if stated else "Premiums written, gross (computed)",
+            "written, gross, before reinsurance",
+            "the gross premiums written before reinsurance",
+        ),
+    ]
+    alternatives = [
+        reading(setting, caption, quantity, "premiums", constraint, basis=basis)
+        for quantity, caption, basis, constraint in found
+        if quantity and quantity.value > 0
+    ]
+    return orbit(f"{_NAME}/premiums", "premiums", setting, alternatives) if len(alternatives) > 1 else None
 
 
 def _standards(setting: Setting) -> Iterator[Orbit | None]:
@@ -256,4 +161,5 @@ def _standards(setting: Setting) -> Iterator[Orbit | None]:
                         )
                         for figure, (said, basis, constraint) in zip((now, former), _STANDARD, strict=True)
                     ],
+                    other=beside(setting, line.topic),
                 )

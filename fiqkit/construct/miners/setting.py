@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 
 from fiqkit.construct.holdings import Company, Figure, Report, Span, months, span_of
@@ -13,6 +13,7 @@ from fiqkit.records import Interpretation
 
 WHOLE = {"en": "consolidated, the whole company", "zh": "合并口径"}
 PARENT = {"en": "attributable to the shareholders of the parent company", "zh": "归属于母公司股东"}
+FASTEST = 300.0  # percent; growth from next to nothing is no rate that anybody would quote
 _LENGTHS = {3: "three months", 6: "six months", 9: "nine months", 12: "fiscal year"}
 _FLOWS = (12, 3, 6, 9)  # the span that a report is first of all about, in this order of preference
 
@@ -117,6 +118,15 @@ def around(setting: Setting, topic: str) -> tuple[Row, ...]:
     return tuple(rows)
 
 
+def beside(setting: Setting, topic: str) -> tuple[Row, ...]:
+    """Other lines of the same period, from whichever reports of the company state it; a hand-read table has few."""
+    rows: dict[str, Row] = {}
+    for report in (setting.report, *setting.company.reports):
+        for row in around(replace(setting, report=report), topic):
+            rows.setdefault(row.topic, row)
+    return tuple(rows.values())
+
+
 _RATIOS = {  # caption, operation, what is divided, by what
     "zh": (
         ("实际所得税率（所得税费用÷利润总额，计算值）", "ratio", ("所得税费用",), ("利润总额",)),
@@ -155,6 +165,15 @@ def year_before(span: Span | None) -> Span | None:
         return start.replace(year=start.year - 1).isoformat(), end.replace(year=end.year - 1).isoformat()
     except ValueError:
         return None
+
+
+def same_stretch(spans: Mapping[Span, Figure], span: Span) -> tuple[Span, Figure] | None:
+    """The comparative of a span: as long, and a year earlier, whatever the weekday on which either ends."""
+    for other, figure in spans.items():
+        gap = (int(span[1][:4]) * 12 + int(span[1][5:7])) - (int(other[1][:4]) * 12 + int(other[1][5:7]))
+        if months(other) == months(span) and other != span and gap == 12:
+            return other, figure
+    return None
 
 
 def derived(operation: str, *figures: Figure) -> Quantity:

@@ -3,10 +3,11 @@
 - quarter or year to date: a quarterly report prints both side by side, and the fiscal year where another report has
   it; the quarter is what its headline gives.
 - trailing twelve months: the fiscal year, plus the year to date, less the same stretch a year before; computed from
-  figures that reports state, and said to be.
+  figures that reports state, and said to be. Where they end with December, they are the calendar year, and stand
+  beside the fiscal year that ended within it.
 - balance: at the end of the quarter or at the end of the last fiscal year, the two columns of every quarterly balance
   sheet.
-- growth, margin: the same rates over the quarter and over the year to date.
+- growth (of revenue, of profit), margin: the same rates over the quarter and over the year to date.
 """
 
 from __future__ import annotations
@@ -14,9 +15,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from fiqkit.construct.holdings import Company, Figure, Report, Span, months
-from fiqkit.construct.miners.setting import Setting, derived, leading, orbit, reading, settings, spoken
-from fiqkit.construct.orbits import Alternative, Orbit
+from fiqkit.construct.holdings import Company, Figure, Span, months
+from fiqkit.construct.miners.setting import (
+    FASTEST,
+    Setting,
+    derived,
+    leading,
+    orbit,
+    reading,
+    same_stretch,
+    settings,
+    spoken,
+)
+from fiqkit.construct.orbits import Alternative, Orbit, Quantity
 from fiqkit.construct.topics import MONEY, PERCENT, lines, topics
 
 _NAME = "temporal_scope"
@@ -28,6 +39,7 @@ _SAID = {
     12: ("full fiscal year", "full fiscal year ended {end}", "the full fiscal year"),
 }
 _TRAILING = ("trailing twelve months, computed", "trailing twelve months to {end}", "the trailing twelve months")
+_CALENDAR = ("calendar year, computed", "calendar year, the twelve months to {end}", "the calendar year")
 
 
 def mine(company: Company) -> Iterator[Orbit]:
@@ -39,33 +51,49 @@ def mine(company: Company) -> Iterator[Orbit]:
         longer = next((spans[length] for length in (9, 6) if length in spans), None)
         quarter = spans.get(3)
         for topic in topics().values():
-            if topic.kind == MONEY and topic.words["en"]:
-                made = _flow(setting, topic.name, quarter, longer) if quarter and longer else None
-                made = made or _balance(setting, topic.name)
+            if topic.words["en"] and topic.kind != PERCENT:
+                made = _flow(setting, topic.name, quarter, longer or quarter) if quarter else None
+                made = made or (_balance(setting, topic.name) if topic.kind == MONEY else None)
                 if made:
                     yield made
         if quarter and longer:
-            yield from (o for o in (_growth(setting, quarter, longer), _margin(setting, quarter, longer)) if o)
+            yield from (
+                o
+                for o in (
+                    _growth(setting, quarter, longer, "revenue", "Revenue growth"),
+                    _growth(setting, quarter, longer, "profit", "Net profit growth"),
+                    _margin(setting, quarter, longer),
+                )
+                if o
+            )
 
 
 def _flow(setting: Setting, topic: str, quarter: Span, longer: Span) -> Orbit | None:
+    """A flow over the stretches that reports state or give; `longer` is the quarter itself in a first quarter."""
     found = leading(replace(setting, flow=quarter, instant=None), topic)
     if not found:
         return None
-    concept, _ = found
+    concept, figure = found
+    alternatives = [_stretch(setting, topic, concept, quarter, figure)]
+    to_date = setting.report.figure(concept, longer)
+    if longer != quarter and to_date:
+        alternatives.append(_stretch(setting, topic, concept, longer, to_date))
     whole = _year_that_holds(setting.company, concept, quarter)
-    spans = [(span, setting.report.figure(concept, span)) for span in (quarter, longer)]
-    alternatives = [_stretch(setting, topic, concept, span, figure) for span, figure in spans if figure]
-    if len(alternatives) < 2:
-        return None
     if whole:
         alternatives.append(_stretch(setting, topic, concept, *whole))
-    trailing = _trailing(setting, topic, concept, longer)
-    if trailing:
-        alternatives.append(trailing)
-    if any(a.value <= 0 for a in alternatives):
+    subtype = "quarter or to date"
+    years = _trailing(setting, concept, longer) if topics()[topic].kind == MONEY else None
+    if years:
+        quantity, last = years
+        calendar = longer[1][5:] >= "12-25"
+        if calendar and not whole:
+            alternatives.append(_stretch(setting, topic, concept, *last))
+            subtype = "fiscal or calendar year"
+        if calendar or longer != quarter:
+            alternatives.append(_twelve_months(setting, topic, concept, longer[1], quantity, calendar))
+    if len(alternatives) < 2 or any(a.value <= 0 for a in alternatives):
         return None
-    return orbit(f"{_NAME}/quarter or to date", topic, setting, alternatives)
+    return orbit(f"{_NAME}/{subtype}", topic, setting, alternatives)
 
 
 def _stretch(setting: Setting, topic: str, concept: str, span: Span, figure: Figure) -> Alternative:
@@ -93,9 +121,11 @@ def _year_that_holds(company: Company, concept: str, quarter: Span) -> tuple[Spa
     return None
 
 
-def _trailing(setting: Setting, topic: str, concept: str, longer: Span) -> Alternative | None:
-    before = same_stretch(setting.report, concept, longer)
-    if before is None or longer[0] is None:
+def _trailing(setting: Setting, concept: str, longer: Span) -> tuple[Quantity, tuple[Span, Figure]] | None:
+    """The twelve months to the end of the year to date, computed, and the fiscal year that they are computed from."""
+    to_date = setting.report.figure(concept, longer)
+    before = same_stretch(setting.report.whole.get(concept, {}), longer)
+    if to_date is None or before is None or longer[0] is None:
         return None
     for report in setting.company.reports:
         for span, year in report.whole.get(concept, {}).items():
@@ -106,32 +136,22 @@ def _trailing(setting: Setting, topic: str, concept: str, longer: Span) -> Alter
                 and span[0] == before[0][0]
                 and _next_to(span[1], longer[0])
             ):
-                to_date = setting.report.whole[concept][longer]
-                said, period, constraint = _TRAILING
-                return reading(
-                    setting,
-                    f"{lines()[concept].caption} ({said})",
-                    derived("trailing", year, to_date, before[1]),
-                    topic,
-                    constraint,
-                    period=period.format(end=longer[1]),
-                )
+                return derived("trailing", year, to_date, before[1]), (span, year)
     return None
+
+
+def _twelve_months(
+    setting: Setting, topic: str, concept: str, end: str, quantity: Quantity, calendar: bool
+) -> Alternative:
+    said, period, constraint = _CALENDAR if calendar else _TRAILING
+    caption = f"{lines()[concept].caption} ({said})"
+    return reading(setting, caption, quantity, topic, constraint, period=period.format(end=end))
 
 
 def _next_to(end: str, start: str) -> bool:
     from datetime import date
 
     return 0 <= (date.fromisoformat(start) - date.fromisoformat(end)).days <= 1
-
-
-def same_stretch(report: Report, concept: str, span: Span) -> tuple[Span, Figure] | None:
-    """The comparative of a span: as long, and a year earlier."""
-    for other, figure in report.whole.get(concept, {}).items():
-        gap = (int(span[1][:4]) * 12 + int(span[1][5:7])) - (int(other[1][:4]) * 12 + int(other[1][5:7]))
-        if months(other) == months(span) and other != span and gap == 12:
-            return other, figure
-    return None
 
 
 def _balance(setting: Setting, topic: str) -> Orbit | None:
@@ -181,18 +201,20 @@ def _last_year_end(setting: Setting) -> str | None:
     return best
 
 
-def _growth(setting: Setting, quarter: Span, longer: Span) -> Orbit | None:
-    """Growth of revenue on the year before, over the quarter and over the year to date."""
-    found = leading(replace(setting, flow=quarter, instant=None), "revenue")
+def _growth(setting: Setting, quarter: Span, longer: Span, topic: str, caption: str) -> Orbit | None:
+    """Growth of revenue, or of net profit, on the year before, over the quarter and over the year to date."""
+    at = replace(setting, flow=quarter, instant=None)
+    concept = "NetIncomeLoss" if topic == "profit" else (leading(at, topic) or ("", None))[0]
+    rate = f"{topic} growth rate"
     alternatives = []
-    for span in (quarter, longer) if found else ():
-        figure = setting.report.figure(found[0], span) if found else None
-        before = same_stretch(setting.report, found[0], span) if found else None
-        if figure and before and before[1].value > 0 and figure.value > 0:
-            alternatives.append(
-                _rate(setting, "Revenue growth", "revenue growth rate", span, figure, before[1], "growth")
-            )
-    return orbit(f"{_NAME}/growth", "revenue growth rate", setting, alternatives) if len(alternatives) == 2 else None
+    for span in (quarter, longer):
+        figure = setting.report.figure(concept, span)
+        before = same_stretch(setting.report.whole.get(concept, {}), span)
+        if figure and before and min(figure.value, before[1].value) > 0:
+            alternatives.append(_rate(setting, caption, rate, span, figure, before[1], "growth"))
+    if len(alternatives) < 2 or any(abs(a.value) > FASTEST for a in alternatives):
+        return None
+    return orbit(f"{_NAME}/growth", rate, setting, alternatives)
 
 
 def _margin(setting: Setting, quarter: Span, longer: Span) -> Orbit | None:
