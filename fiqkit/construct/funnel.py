@@ -107,8 +107,8 @@ class Funnel:
         for step, why in self.refused.items():
             for reason, count in why.most_common(8):
                 yield f"  {step}: {count:,} × {reason}"
-        for shown, count in self.arms.items():
-            yield f"  verifier shown {shown}: rejects {count['rejected']:,} of {count['tried']:,}"
+        for shown, told in self.arms.items():
+            yield f"  verifier shown {shown}: rejects {told['rejected']:,} of {told['tried']:,}"
         for who, spent in sorted(self.spent.items()):
             tokens = f"{spent.prompt_tokens:,} prompt and {spent.output_tokens:,} output tokens"
             yield f"  {who}: {spent.requests:,} answers, {tokens}, ${spent.dollars:.4f}"

@@ -112,8 +112,8 @@ def companies(store: FactStore) -> Iterator[Company]:
         name = next((report.name for report in reversed(reports) if report.name), None)
         if name:
             chinese = re.search(r"[\u4e00-\u9fff]", name) is not None
+            shown = name if chinese else short_name(name)
             ticker = entity if chinese else tickers.get(entity)
-            shown = name if chinese else short_name(name, ticker)
             yield Company(entity, shown, ticker, "zh" if chinese else "en", reports)
 
 
@@ -199,34 +199,25 @@ _KIND = re.compile(
 _SMALL = frozenset(("and", "of", "the", "for", "in", "at", "de"))
 
 
-_MC = re.compile(r"Mc[A-Z][A-Z’']+")
-
-
-def short_name(name: str, ticker: str | None = None) -> str:
+def short_name(name: str) -> str:
     """A company's name as people say it: without the register's marks, the legal form and capitals.
 
-    "APPLE INC" is "Apple", "AIR PRODUCTS & CHEMICALS INC /DE/" is "Air Products & Chemicals", "AMC ENTERTAINMENT
-    HOLDINGS" of ticker AMC keeps its initials.
+    "APPLE INC" is "Apple", "AIR PRODUCTS & CHEMICALS INC /DE/" is "Air Products & Chemicals".
     """
     plain = name.strip()
     for pattern in (_REGISTER, _KIND, _KIND):
         shorter = pattern.sub("", plain).strip(" ,")
         plain = shorter if len(shorter) > 1 else plain
-    words = plain.split()
     if plain.upper() != plain:
-        return " ".join(f"Mc{word[2:].capitalize()}" if _MC.fullmatch(word) else word for word in words)
-    return " ".join(
-        word if word == ticker else _cased(word, first=place == 0, alone=len(words) == 1)
-        for place, word in enumerate(words)
-    )
+        return plain
+    words = plain.split()
+    return " ".join(_cased(word, first=place == 0, alone=len(words) == 1) for place, word in enumerate(words))
 
 
 def _cased(word: str, first: bool, alone: bool) -> str:
     """A word in capitals as it is written: initials stay, that is a short name by itself or letters without a vowel."""
     if not first and word.lower() in _SMALL:
         return word.lower()
-    if word == "ST":
-        return "St"
     if "&" in word or (len(word) <= 3 and (alone or not re.search(r"[AEIOUY]", word))):
         return word
     return "-".join(part.capitalize() for part in word.split("-"))

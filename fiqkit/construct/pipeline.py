@@ -131,8 +131,7 @@ def build_set(
         quotas = default_quotas(quotas, orbits)
     built = chosen(orbits, quotas, seed, limits=limits, by_rules=by_rules)
     built.funnel = funnel | built.funnel
-    built.passages += _others(store, _of_company(built.orbits), passages - len(built.passages))
-    return built
+    return with_corpus(built, store, passages)
 
 
 def chosen(
@@ -149,14 +148,27 @@ def chosen(
         return _admit(orbit, others, seed, by_rules)
 
     choice: Choice = choose(orbits, quotas, seed, admit, limits)
-    built = Built([], [], interleaved(choice.orbits), {}, choice.refused, choice.short, quotas)
-    companys = _of_company(choice.orbits)
-    for orbit in built.orbits:
+    built = rendered(interleaved(choice.orbits), seed)
+    built.refused, built.short, built.quotas = choice.refused, choice.short, quotas
+    return built
+
+
+def rendered(orbits: Sequence[Orbit], seed: int) -> Built:
+    """The instances and passages of these orbits, in their order."""
+    built = Built([], [], [*orbits])
+    companys = _of_company(orbits)
+    for orbit in orbits:
         made = render(orbit, seed, [o.topic for o in companys[orbit.source.code] if o is not orbit])
         if made:
             built.instances += made[0]
             built.passages.append(made[1])
-    built.funnel = {"chosen": len(choice.orbits), "instances": len(built.instances)}
+    built.funnel = {"chosen": len(orbits), "instances": len(built.instances)}
+    return built
+
+
+def with_corpus(built: Built, store: FactStore, passages: int) -> Built:
+    """The set with passages that no question is asked of, up to so many in all."""
+    built.passages += _others(store, _of_company(built.orbits), passages - len(built.passages))
     return built
 
 

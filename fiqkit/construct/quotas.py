@@ -90,7 +90,7 @@ def choose(
     for _ in range(_ROUNDS):
         plan = plan_counts(supply, quotas, limits)
         taken, refused = _fill(pool, plan, ruled, limits)
-        if len(taken) >= len(best):
+        if _instances(taken) >= _instances(best):
             best = taken
         had = Counter(kind_of(o) for o in taken)
         lacking = [kind for kind, count in plan.items() if had[kind] < count]
@@ -99,6 +99,10 @@ def choose(
         for kind in lacking:
             supply[kind] = had[kind]
     return Choice(best, shortfalls(best, quotas), refused)
+
+
+def _instances(orbits: Iterable[Orbit]) -> int:
+    return sum(len(orbit.alternatives) for orbit in orbits)
 
 
 def shortfalls(orbits: Iterable[Orbit], quotas: Mapping[Cell, int]) -> dict[Cell, tuple[int, int]]:

@@ -23,11 +23,8 @@ from fiqkit.datasets import instance_row, passage_row, write_jsonl
 from fiqkit.errors import UserError
 from fiqkit.filings.store import FactStore
 from fiqkit.models import open_engine
-<<<<<<< HEAD
-from fiqkit.whole_file import refuse_overwriting, write_text
-=======
 from fiqkit.models.cards.cards import Card, find_card
->>>>>>> a9ca243 (Rebuilt set: years spread, orbits of three readings first, every kind of ambiguity seen (index to follow))
+from fiqkit.whole_file import refuse_overwriting, write_text
 
 VERIFIERS = ("rules", "none")
 _FILES = ("instances.jsonl", "passages.jsonl", "splits.json")
@@ -56,14 +53,11 @@ def construct(
             model to read it.
     """
     begun = time.monotonic()
-<<<<<<< HEAD
     refuse_overwriting((out / name for name in _FILES), (facts, *exclude))
-=======
     if passage_arm and verifier in VERIFIERS:
         raise UserError(f"--passage-arm needs a model that reads the passage; --verifier is {verifier}, name a card")
     verifying = [] if verifier in VERIFIERS else [card.strip() for card in verifier.split(",")]
     models = [find_card(name) for name in ([] if constructor == "facts" else [constructor]) + verifying]
->>>>>>> a9ca243 (Rebuilt set: years spread, orbits of three readings first, every kind of ambiguity seen (index to follow))
     if filed_after:
         _check_date(filed_after)
     taken = {name for path in exclude for name in read_exclusions(path)}

@@ -97,15 +97,14 @@ operating revenue | revenue | money | |
 pre-tax profit | pre-tax profit | money | | 利润总额
 operating profit | operating profit | money | | 营业利润
 minority interest | minority interest | money | |
-income before taxes | profit | money | |
 """
 
 # topic | concept | caption; the first concept of a topic is the one that statements lead with
 _LINES = """
 revenue | Revenues | Revenue
-revenue | RevenuesNetOfInterestExpense | Revenue, net of interest expense
 revenue | RevenueFromContractWithCustomerExcludingAssessedTax | Revenue
 revenue | SalesRevenueNet | Net sales
+revenue | RevenuesNetOfInterestExpense | Revenue, net of interest expense
 revenue | RegulatedAndUnregulatedOperatingRevenue | Operating revenue
 profit | NetIncomeLoss | Net income
 profit | 净利润 | 净利润（含少数股东损益）
@@ -139,12 +138,6 @@ lease liabilities | OperatingLeaseLiability | Operating lease liability
 depreciation | DepreciationDepletionAndAmortization | Depreciation and amortization
 depreciation | DepreciationAndAmortization | Depreciation and amortization
 depreciation | DepreciationAmortizationAndAccretionNet | Depreciation and amortization
-finance lease liabilities | FinanceLeaseLiability | Finance lease liability
-lease cost | LeaseCost | Lease cost
-real estate | RealEstateInvestmentPropertyNet | Investment property, net
-loans | LoansAndLeasesReceivableNetReportedAmount | Loans, net
-interest income | InterestIncomeExpenseNet | Net interest income
-premiums | PremiumsEarnedNet | Premiums earned, net
 receivables | AccountsReceivableNetCurrent | Accounts receivable, net
 receivables | ReceivablesNetCurrent | Receivables, net
 inventories | InventoryNet | Inventories
@@ -181,10 +174,6 @@ treasury stock | TreasuryStockValue | Treasury stock, at cost
 restructuring | RestructuringCharges | Restructuring charges
 other income | OtherNonoperatingIncomeExpense | Other income, net
 other income | NonoperatingIncomeExpense | Non-operating income, net
-income before taxes | IncomeLossFromContinuingOperationsBeforeIncomeTaxes\
-ExtraordinaryItemsNoncontrollingInterest | Income before income taxes
-income before taxes | IncomeLossFromContinuingOperationsBeforeIncomeTaxes\
-MinorityInterestAndIncomeLossFromEquityMethodInvestments | Income before income taxes
 revenue | 营业总收入 | 营业总收入
 revenue | 总营收 | 营业总收入
 revenue | revenue | 营业收入

@@ -19,10 +19,12 @@ import pytest
 from fiqkit import bench_data, values
 from fiqkit.agent.questions import settling_question
 from fiqkit.construct.audit import audit, read_cases
+from fiqkit.construct.bundled.plan import planned, read_plan
 from fiqkit.construct.facts import CANARY, FIGURES
 from fiqkit.construct.rules import PAPER, STRICTER, broken
 from fiqkit.construct.shortcuts import grouped, random_policy
 from fiqkit.datasets import instance_row, read_instances, read_jsonl, read_passages
+from fiqkit.errors import UserError
 from fiqkit.index import Index
 from fiqkit.records import Instance, Interpretation, Passage
 from fiqkit.roles.interfaces import UserView
@@ -90,6 +92,19 @@ def test_splits_are_whole_stratified_and_share_no_company() -> None:
         share = len(ids) / len(INSTANCES)
         mine = Counter((i.primary, i.language) for i in INSTANCES if where[i.instance_id] == split)
         assert all(abs(mine[cell] - share * count) <= max(6, 0.35 * share * count) for cell, count in whole.items())
+
+
+def test_the_plan_names_the_orbits_that_the_set_has() -> None:
+    """A published set is pinned: its orbits by name, miner and source, in its order."""
+    plan = read_plan()
+    asked = [(line.orbit, line.miner, line.source) for line in plan if line.is_asked]
+    assert asked == [(o, some[0].extra["certificate"]["miner"], some[0].source) for o, some in ORBITS.items()]
+    assert [line.orbit for line in plan] == [*PASSAGES][: len(plan)]
+
+
+def test_an_orbit_that_is_no_longer_mined_is_named() -> None:
+    with pytest.raises(UserError, match=f"{read_plan()[0].orbit} .* is not mined"):
+        planned([], read_plan())
 
 
 # --- orbits ---------------------------------------------------------------------------------------------------------

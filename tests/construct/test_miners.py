@@ -216,16 +216,10 @@ def test_a_fact_is_named_by_what_it_is() -> None:
         ("Meta Platforms, Inc.", "Meta Platforms"),
         ("JOHNSON CONTROLS INTERNATIONAL PLC", "Johnson Controls International"),
         ("3M CO", "3M"),
-        ("ST JUDE MEDICAL INC", "St Jude Medical"),
-        ("McDONALD’S CORPORATION", "McDonald’s"),
     ],
 )
 def test_a_company_is_called_as_people_call_it(registered: str, spoken: str) -> None:
     assert short_name(registered) == spoken
-
-
-def test_a_company_of_initials_is_known_by_its_ticker() -> None:
-    assert short_name("AMC ENTERTAINMENT HOLDINGS, INC.", "AMC") == "AMC Entertainment Holdings"
 
 
 # --- subtypes that few sources hold ---------------------------------------------------------------------------------

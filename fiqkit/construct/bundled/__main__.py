@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 
+from fiqkit.construct.bundled.plan import PLAN, planned, read_plan, write_plan
 from fiqkit.construct.bundled.sources import read_sources
-from fiqkit.construct.pipeline import CHINESE_SHARE, Built, build_set, keep_share
+from fiqkit.construct.pipeline import CHINESE_SHARE, Built, build_set, keep_share, mined, rendered, with_corpus
 from fiqkit.construct.quotas import Cell
 from fiqkit.construct.run import write
 from fiqkit.errors import UserError
@@ -31,21 +32,41 @@ QUOTAS: dict[Cell, int] = {
 
 
 def make(store: Path, seed: int = SEED) -> Built:
-    """The bundled set from a fact store of its sources.
+    """The bundled set, of the orbits that its plan names, from a fact store of its sources.
+
+    Raises:
+        UserError: an orbit of the plan is not mined from it.
+    """
+    plan = read_plan()
+    facts = FactStore(store)
+    try:
+        orbits, _ = mined(facts)
+        built = with_corpus(rendered(planned(orbits, plan), seed), facts, PASSAGES)
+    finally:
+        facts.close()
+    silent = {line.orbit for line in plan if not line.is_asked}
+    built.orbits = [orbit for orbit in built.orbits if orbit.key not in silent]
+    built.instances = [instance for instance in built.instances if instance.orbit not in silent]
+    return built
+
+
+def choose(store: Path, plan: Path, seed: int = SEED) -> None:
+    """Choose the orbits of another bundled set by quota, and pin them.
 
     Raises:
         UserError: a cell falls short of its quota by more than a tenth.
     """
     facts = FactStore(store)
     try:
-        built = build_set(facts, QUOTAS, seed, passages=PASSAGES)
+        built = build_set(facts, QUOTAS, seed)
     finally:
         facts.close()
+    every = [*built.orbits]
     keep_share(built, "zh", CHINESE_SHARE)
     if built.short:
         cell, (wanted, had) = next(iter(built.short.items()))
         raise UserError(f"{' / '.join(cell)}: {had} instances where the quota is {wanted}; mend the miner or the quota")
-    return built
+    write_plan(plan, every, built.orbits)
 
 
 @click.command()
@@ -55,13 +76,16 @@ def make(store: Path, seed: int = SEED) -> Built:
     "--facts", type=click.Path(dir_okay=False, path_type=Path), help="Keep, or use again, the fact store here."
 )
 @click.option("--no-index", is_flag=True, help="Leave the index out.")
-def main(data: Path, out: Path, facts: Path | None, no_index: bool) -> None:
+@click.option("--choose-again", is_flag=True, help="Choose and pin other orbits first; makes another set.")
+def main(data: Path, out: Path, facts: Path | None, no_index: bool, choose_again: bool) -> None:
     """Write instances, passages, splits and their index."""
     from fiqkit.index import build
 
     with tempfile.TemporaryDirectory() as scratch:
         store = facts or Path(scratch) / "facts.db"
         read_sources(data, store)
+        if choose_again:
+            choose(store, PLAN)
         built = make(store)
     write(built, out, SEED)
     click.echo(f"{out}: {len(built.instances)} instances in {len(built.orbits)} orbits, {len(built.passages)} passages")
