@@ -95,10 +95,11 @@ def test_splits_are_whole_stratified_and_share_no_company() -> None:
 
 
 def test_the_plan_names_the_orbits_that_the_set_has() -> None:
-    """A published set is pinned: its orbits by name, miner and source, in its order."""
+    """A published set is pinned: its orbits by name, miner and the headline's fact, in its order."""
     plan = read_plan()
-    asked = [(line.orbit, line.miner, line.source) for line in plan if line.is_asked]
-    assert asked == [(o, some[0].extra["certificate"]["miner"], some[0].source) for o, some in ORBITS.items()]
+    asked = [(line.orbit, line.miner, line.fact) for line in plan if line.is_asked]
+    certified = [(orbit, siblings[0].extra["certificate"]) for orbit, siblings in ORBITS.items()]
+    assert asked == [(orbit, one["miner"], one["readings"][0]["facts"][0]) for orbit, one in certified]
     assert [line.orbit for line in plan] == [*PASSAGES][: len(plan)]
 
 

@@ -53,7 +53,7 @@ def test_a_set_from_ones_own_filings_passes_its_own_audit(facts: Path, tmp_path:
     made = run.invoke(fiqkit, ["construct", "--facts", str(facts), "--out", str(out), "--target", "20", "--json"])
     told = json.loads(made.stdout)
     assert made.exit_code == 1  # three of the categories cannot be had from annual reports of one year
-    assert told["short"]["temporal_scope / en"] == {"wanted": 4, "had": 0}
+    assert told["short"]["temporal_scope / en"] == {"wanted": 5, "had": 0}
     assert told["instances"] == len(read_instances(out / "instances.jsonl")) >= 8
     assert set(told["funnel"]["passed"]) >= {"companies", "mined", "eligible", "accepted"}
     found = audit(read_cases(out / "instances.jsonl", out / "passages.jsonl"))

@@ -2,10 +2,10 @@
 
 One orbit a line, in the set's order:
 
-    320193-2017-12-30-profit <tab> temporal_scope/quarter or to date <tab> companyfacts:0000320193-18-000007 <tab> asked
+    200406-2023-07-02-equity <tab> temporal_scope/balance date <tab> asked <tab> 200406 us-gaap:StockholdersEquity USD …
 
-The last column says whether questions are asked of it; of two that were chosen none is, so that the Chinese share is
-met, and their passages are two more of the corpus.
+A report may give two orbits of one name, so the headline's first fact stands at the end. Of two orbits that were chosen
+nothing is asked, so that the Chinese share is met; their passages are two more of the corpus.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from fiqkit.construct.facts import source_name
 from fiqkit.construct.orbits import Orbit
 from fiqkit.errors import UserError
 from fiqkit.whole_file import write_text
@@ -28,8 +27,8 @@ class Planned(NamedTuple):
 
     orbit: str
     miner: str
-    source: str
     asked: str
+    fact: str
 
     @property
     def is_asked(self) -> bool:
@@ -45,24 +44,22 @@ def read_plan(path: Path = PLAN) -> list[Planned]:
 def write_plan(path: Path, orbits: Iterable[Orbit], asked: Iterable[Orbit]) -> None:
     """Pin orbits, in their order."""
     keys = {orbit.key for orbit in asked}
-    rows = [(o.key, o.miner, _source(o), _ASKED if o.key in keys else _SILENT) for o in orbits]
+    rows = [(o.key, o.miner, _ASKED if o.key in keys else _SILENT, _fact(o)) for o in orbits]
     write_text(path, "".join("\t".join(row) + "\n" for row in rows))
 
 
-def planned(orbits: Sequence[Orbit], plan: Sequence[Planned]) -> list[Orbit]:
-    """The orbits of a plan, in its order; of two of one name the first.
+def planned(orbits: Iterable[Orbit], plan: Sequence[Planned]) -> list[Orbit]:
+    """The orbits of a plan, in its order.
 
     Raises:
         UserError: one is not among `orbits`; names the first.
     """
-    found: dict[tuple[str, str, str], Orbit] = {}
-    for orbit in orbits:
-        found.setdefault((orbit.key, orbit.miner, _source(orbit)), orbit)
-    lacking = [line for line in plan if line[:3] not in found]
+    found = {(orbit.key, orbit.miner, _fact(orbit)): orbit for orbit in orbits}
+    lacking = [line for line in plan if (line.orbit, line.miner, line.fact) not in found]
     if lacking:
         raise UserError(f"{PLAN.name}: {lacking[0].orbit} ({lacking[0].miner}) is not mined; mend the miner")
-    return [found[line[:3]] for line in plan]
+    return [found[line.orbit, line.miner, line.fact] for line in plan]
 
 
-def _source(orbit: Orbit) -> str:
-    return source_name(orbit.source.kind, orbit.source.accession)
+def _fact(orbit: Orbit) -> str:
+    return orbit.alternatives[0].row.quantity.proof.facts[0]
