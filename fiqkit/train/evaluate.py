@@ -245,5 +245,5 @@ def _cards(stage: str, adapter: Path | None, recipe: Recipe, out: Path) -> Path:
         fields["adapter"] = str(adapter.resolve())
     path = out / f"{stage}.toml"
     lines = (f"{key} = {json.dumps(value)}" for key, value in fields.items())
-    path.write_text("\n".join((f"[{json.dumps(stage)}]", *lines)) + "\n", "utf-8")
+    write_atomically(path, "\n".join((f"[{json.dumps(stage)}]", *lines)) + "\n")
     return path

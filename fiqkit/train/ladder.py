@@ -69,7 +69,7 @@ def climb(
         from fiqkit.figures.style import svg
         from fiqkit.figures.training import learning_curves
 
-        (out / "curves.svg").write_text(svg(learning_curves(logs)), "utf-8")
+        write_atomically(out / "curves.svg", svg(learning_curves(logs)))
     return table
 
 
