@@ -36,7 +36,8 @@ from fiqkit.report.document import make_report
 from fiqkit.report.html import write_page
 from fiqkit.roles import open_grader, open_judge, open_simulator
 from fiqkit.roles.assess import Assessor
-from fiqkit.run.scheduler import jobs_left, play_all
+from fiqkit.run.jobs import jobs_left
+from fiqkit.run.scheduler import play_all
 from fiqkit.run.work import Lane, Recorder
 from fiqkit.store.store import Store
 

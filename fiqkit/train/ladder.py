@@ -19,13 +19,13 @@ from fiqkit.errors import UserError
 from fiqkit.models.cards.weights import write_atomically
 from fiqkit.models.checks.adapters import RECORD
 from fiqkit.records import Instance, Passage
-from fiqkit.train import watch
 from fiqkit.train.baselines import baselines
 from fiqkit.train.compared import comparisons, episodes_by_stage
 from fiqkit.train.evaluate import score
+from fiqkit.train.logs import read_log
 from fiqkit.train.recipe import Recipe
 from fiqkit.train.stages import STAGES, Stages
-from fiqkit.train.watch import Say
+from fiqkit.train.watch import LOG, Say
 
 
 def climb(
@@ -65,7 +65,7 @@ def climb(
             "comparisons": comparisons(episodes_by_stage(rows, out / "evaluation.db"), splits["test"], splits["train"]),
         }
         write_atomically(out / "ladder.json", json.dumps(table, ensure_ascii=False, indent=1))
-    if logs := {stage: watch.read_log(out / stage) for stage in STAGES if (out / stage / watch.LOG).is_file()}:
+    if logs := {stage: read_log(out / stage / LOG) for stage in STAGES if (out / stage / LOG).is_file()}:
         from fiqkit.figures.style import svg
         from fiqkit.figures.training import learning_curves
 

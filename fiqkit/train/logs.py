@@ -11,9 +11,9 @@ from typing import Any
 
 from fiqkit.datasets import read_jsonl
 from fiqkit.errors import UserError
+from fiqkit.train.watch import LOG
 
-LOG = "log.jsonl"
-STAGES = ("sft", "kto", "grpo")
+_ORDER = ("sft", "kto", "grpo")
 SHOWN = ("loss", "eval_loss", "reward")
 
 Lines = list[dict[str, Any]]
@@ -32,12 +32,17 @@ def read_logs(path: Path) -> tuple[str, dict[str, Lines]]:
     files = [path] if path.is_file() else [path / LOG] if (path / LOG).exists() else sorted(path.glob(f"*/{LOG}"))
     if not files:
         raise UserError(f"{path}: no {LOG} in it or in a folder of it; name what `fiqkit train … --out` wrote")
-    stages = {file.parent.name if file.name == LOG else file.stem: _read(file) for file in files}
-    order = sorted(stages, key=lambda name: (STAGES.index(name) if name in STAGES else len(STAGES), name))
+    stages = {file.parent.name if file.name == LOG else file.stem: read_log(file) for file in files}
+    order = sorted(stages, key=lambda name: (_ORDER.index(name) if name in _ORDER else len(_ORDER), name))
     return path.resolve().name if path.is_dir() else path.stem, {name: stages[name] for name in order}
 
 
-def _read(file: Path) -> Lines:
+def read_log(file: Path) -> Lines:
+    """The lines of one log as `read_logs` has them.
+
+    Raises:
+        UserError: as there.
+    """
     steps: dict[float, dict[str, Any]] = {}
     for number, row in read_jsonl(file):
         step = row.get("step")

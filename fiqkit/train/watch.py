@@ -48,14 +48,6 @@ def callback(out: Path, say: Say) -> Any:
     return Watch()
 
 
-def read_log(out: Path) -> list[dict[str, Any]]:
-    """The lines of a stage's log; of a step that was made again after a resume, the last."""
-    lines = [json.loads(line) for line in (out / LOG).read_text("utf-8").splitlines()]
-    kinds = ("loss", "eval_loss", "train_runtime")  # of a step, of an epoch, of the whole run
-    kept = {(line["step"], *(kind in line for kind in kinds)): line for line in lines}
-    return [kept[key] for key in sorted(kept)]
-
-
 def arguments(out: Path, *, steps_per_save: int = 0) -> dict[str, Any]:
     """Trainer arguments that all stages share: where to write, how often, on what, without a hub."""
     import datasets
