@@ -314,3 +314,15 @@ def test_a_hand_read_table_is_read_beside_the_filing_of_its_period(tmp_path: Pat
     store.close()
     assert values_of(orbit) == [172e6, 555e6]
     assert {row.topic for row in orbit.around} >= {"revenue", "interest", "cost of sales"}
+
+
+def test_a_banks_margin_is_of_its_total_revenue(tmp_path: Path) -> None:
+    """What a bank files as revenue from contracts with customers is a part of its revenue."""
+    rows = [
+        fact("RevenuesNetOfInterestExpense", 100e6),
+        fact("RevenueFromContractWithCustomerExcludingAssessedTax", 60e6),
+        fact("NetIncomeLoss", 10e6),
+        fact("OperatingIncomeLoss", 20e6),
+    ]
+    orbit = mined(tmp_path, rows)["metric_definition/which margin profit margin"]
+    assert values_of(orbit) == pytest.approx([10.0, 20.0])

@@ -25,6 +25,7 @@ from fiqkit.construct.miners.setting import (
     reading,
     same_stretch,
     settings,
+    total_revenue,
     year_before,
 )
 from fiqkit.construct.orbits import Alternative, Orbit
@@ -187,7 +188,7 @@ def _parts(setting: Setting, topic: str) -> Orbit | None:
 
 def _part_growth(setting: Setting) -> Orbit | None:
     """Growth of revenue on the year before, of the company and of its parts."""
-    total = leading(setting, "revenue")
+    total = total_revenue(setting)
     span = setting.flow
     before = same_stretch(setting.report.whole.get(total[0], {}), span) if total and span else None
     if not total or not span or not before or min(total[1].value, before[1].value) <= 0:
@@ -208,7 +209,7 @@ def _part_growth(setting: Setting) -> Orbit | None:
 
 def _part_margin(setting: Setting) -> Orbit | None:
     """Operating income over revenue, of the company and of its parts."""
-    revenue, profit, span = leading(setting, "revenue"), setting.figure(_OPERATING), setting.flow
+    revenue, profit, span = total_revenue(setting), setting.figure(_OPERATING), setting.flow
     if not revenue or not profit or not span or not 0 < profit.value < revenue[1].value:
         return None
     for axis, kind in _AXES.items():

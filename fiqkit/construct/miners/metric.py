@@ -19,11 +19,11 @@ from fiqkit.construct.miners.setting import (
     Setting,
     beside,
     derived,
-    leading,
     orbit,
     reading,
     same_stretch,
     settings,
+    total_revenue,
     year_before,
 )
 from fiqkit.construct.orbits import Alternative, Orbit
@@ -183,7 +183,7 @@ def _measures(setting: Setting, topic: str, subtype: str) -> Orbit | None:
 
 
 def _margin(setting: Setting) -> Orbit | None:
-    revenue = leading(setting, "revenue")
+    revenue = total_revenue(setting)
     alternatives: list[Alternative | None] = []
     for concept, name, said in _PROFITS:
         profit = setting.figure(concept)

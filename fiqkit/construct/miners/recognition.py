@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 from fiqkit.construct.holdings import Company, Figure
 from fiqkit.construct.miners.bases import BASES, Basis
-from fiqkit.construct.miners.setting import Setting, beside, derived, leading, orbit, reading, settings
+from fiqkit.construct.miners.setting import Setting, beside, derived, orbit, reading, settings, total_revenue
 from fiqkit.construct.orbits import Orbit
 from fiqkit.construct.topics import lines
 
@@ -74,7 +74,7 @@ def _timing(setting: Setting) -> Orbit | None:
 
     Filers put the split under whatever concept they like; it is one of revenue if both parts add up to it.
     """
-    total = leading(setting, "revenue")
+    total = total_revenue(setting)
     if not total or not setting.flow:
         return None
     split: dict[str, dict[str, Figure]] = {}

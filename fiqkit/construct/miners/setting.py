@@ -107,6 +107,18 @@ def leading(setting: Setting, topic: str) -> tuple[str, Figure] | None:
     return None
 
 
+def total_revenue(setting: Setting) -> tuple[str, Figure] | None:
+    """The revenue that a rate is of, and its concept.
+
+    A bank's total is net of its interest expense; what it files as revenue from contracts with customers is a part.
+    """
+    for concept in ("Revenues", "RevenuesNetOfInterestExpense"):
+        figure = setting.figure(concept)
+        if figure:
+            return concept, figure
+    return leading(setting, "revenue")
+
+
 def around(setting: Setting, topic: str) -> tuple[Row, ...]:
     """Other lines of the same report and period: one a topic, none of the family that is asked for."""
     asked = topics()[topic].family

@@ -26,6 +26,7 @@ from fiqkit.construct.miners.setting import (
     same_stretch,
     settings,
     spoken,
+    total_revenue,
 )
 from fiqkit.construct.orbits import Alternative, Orbit, Quantity
 from fiqkit.construct.topics import MONEY, PERCENT, lines, topics
@@ -204,7 +205,7 @@ def _last_year_end(setting: Setting) -> str | None:
 def _growth(setting: Setting, quarter: Span, longer: Span, topic: str, caption: str) -> Orbit | None:
     """Growth of revenue, or of net profit, on the year before, over the quarter and over the year to date."""
     at = replace(setting, flow=quarter, instant=None)
-    concept = "NetIncomeLoss" if topic == "profit" else (leading(at, topic) or ("", None))[0]
+    concept = "NetIncomeLoss" if topic == "profit" else (total_revenue(at) or ("", None))[0]
     rate = f"{topic} growth rate"
     alternatives = []
     for span in (quarter, longer):
@@ -222,7 +223,7 @@ def _margin(setting: Setting, quarter: Span, longer: Span) -> Orbit | None:
     alternatives = []
     for span in (quarter, longer):
         at = replace(setting, flow=span, instant=None)
-        revenue, profit = leading(at, "revenue"), at.figure("NetIncomeLoss")
+        revenue, profit = total_revenue(at), at.figure("NetIncomeLoss")
         if revenue and profit and revenue[1].value > 0 and 0 < profit.value < revenue[1].value:
             alternatives.append(_rate(setting, "Net margin", "profit margin", span, profit, revenue[1], "ratio"))
     return orbit(f"{_NAME}/margin", "profit margin", setting, alternatives) if len(alternatives) == 2 else None
