@@ -29,7 +29,7 @@ def command() -> None:
     """
 
 
-for part in (train_stages.sft, train_stages.kto, train_stages.grpo, train_stages.evaluate):
+for part in (train_stages.sft, train_stages.kto, train_stages.grpo, train_stages.evaluate, train_stages.config):
     command.add_command(part)
 for part in (train_adapters.export, train_adapters.merge, train_gates.gates):
     command.add_command(part)

@@ -127,6 +127,15 @@ def evaluate(
     print_json(table) if as_json else show_table(table)
 
 
+@click.command(cls=Command)
+@click.argument("name", type=click.Choice(["fsdp", "deepspeed"]))
+def config(name: str) -> None:
+    """Print where the configuration of `accelerate launch` for several GPUs is."""
+    from fiqkit.train.model import ACCELERATE
+
+    click.echo(ACCELERATE / f"{name}.yaml")
+
+
 _COLUMNS = {
     "n": "n",
     "named": "ac1_named",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import warnings
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
@@ -21,6 +23,7 @@ from fiqkit.models.quantised import quantised_share
 from fiqkit.models.template import ChatTemplate
 from fiqkit.train.recipe import Recipe
 
+ACCELERATE = Path(__file__).parent / "accelerate"  # configurations for several GPUs
 _TEMPLATES = Path(__file__).parent / "templates"
 _PACKAGES = ("torch", "transformers", "trl", "peft", "accelerate", "bitsandbytes", "datasets")
 
@@ -76,6 +79,21 @@ def check_machine(recipe: Recipe) -> None:
         raise UserError(f"recipe {recipe.name} needs a GPU, and there is none here; smollm2-cpu trains without")
 
 
+def is_sharded() -> bool:
+    """Whether `accelerate launch` started this process to hold a part of the model."""
+    return any(os.environ.get(name) == "true" for name in ("ACCELERATE_USE_FSDP", "ACCELERATE_USE_DEEPSPEED"))
+
+
+def main_first() -> AbstractContextManager[None]:
+    """Where several processes train together, the first one writes what the others then read."""
+    if int(os.environ.get("WORLD_SIZE", "1")) < 2:
+        return nullcontext()
+    from accelerate import PartialState
+
+    first: AbstractContextManager[None] = PartialState().main_process_first()
+    return first
+
+
 def load(recipe: Recipe, adapter: Path | None = None) -> Trainee:
     """Load the base of a recipe, with a new adapter or with `adapter` to train on.
 
@@ -99,6 +117,8 @@ def load(recipe: Recipe, adapter: Path | None = None) -> Trainee:
         bnb_4bit_quant_type="nf4",
         bnb_4bit_use_double_quant=True,
         bnb_4bit_compute_dtype=dtype,
+        # Sharded weights must be stored in one dtype with what is trained beside them.
+        **({"bnb_4bit_quant_storage": dtype} if is_sharded() else {}),
     )
     tokenizer = load_tokenizer(recipe.model, folder)
     base = load_model(
@@ -106,7 +126,8 @@ def load(recipe: Recipe, adapter: Path | None = None) -> Trainee:
         folder,
         dtype=dtype,
         quantization_config=quantised if recipe.quantisation == "nf4" else None,
-        device_map={"": 0} if on_gpu else None,
+        # One process, one GPU; what is sharded is placed by accelerate.
+        device_map={"": int(os.environ.get("LOCAL_RANK", 0))} if on_gpu and not is_sharded() else None,
     )
     share = quantised_share(base)
     if recipe.quantisation == "nf4" and share < recipe.least_4bit:
@@ -127,7 +148,7 @@ def _adapted(base: Any, recipe: Recipe, adapter: Path | None) -> Any:
     import torch
     from peft import LoraConfig, PeftModel, get_peft_model, prepare_model_for_kbit_training
 
-    if recipe.quantisation == "nf4":
+    if recipe.quantisation == "nf4" and not is_sharded():
         base = prepare_model_for_kbit_training(base)
     if adapter is not None:
         return PeftModel.from_pretrained(base, str(adapter), is_trainable=True)
@@ -151,7 +172,12 @@ def _adapted(base: Any, recipe: Recipe, adapter: Path | None) -> Any:
 
 
 def write_record(out: Path, recipe: Recipe, stage: str, trainee: Trainee, **more: Any) -> None:
-    """Write how an adapter was made: the recipe, the base's hash, versions, and hashes of what it learned from."""
+    """Write how an adapter was made: the recipe, the base's hash, versions, and hashes of what it learned from.
+
+    Of several processes the first one writes.
+    """
+    if int(os.environ.get("RANK", "0")):
+        return
     record = {
         "stage": stage,
         "recipe": recipe.describe(),

@@ -20,7 +20,7 @@ from fiqkit.datasets import write_jsonl
 from fiqkit.errors import UserError
 from fiqkit.models import open_engine
 from fiqkit.models.cards.cards import find_card
-from fiqkit.models.cards.weights import write_atomically
+from fiqkit.models.cards.weights import to_transformers, write_atomically
 from fiqkit.models.checks.adapters import RECORD, read_record
 from fiqkit.models.engine import Engine, Sampling
 from fiqkit.models.local.transformers import TransformersEngine
@@ -28,9 +28,9 @@ from fiqkit.records import Instance, Passage
 from fiqkit.roles.assess import Assessor
 from fiqkit.roles.grader.rules import RulesGrader
 from fiqkit.roles.judge.rules import RulesJudge
-from fiqkit.train import grpo, kto, sft
+from fiqkit.train import grpo, kto, memory, sft
 from fiqkit.train.demos import Demo, demonstrate, read_demos, world_for, yields
-from fiqkit.train.model import Trainee, check_machine, file_sha256, load, write_record
+from fiqkit.train.model import Trainee, check_machine, file_sha256, load, main_first, write_record
 from fiqkit.train.recipe import Recipe
 from fiqkit.train.splits import check, draw
 from fiqkit.train.teachers import TemplateTeacher
@@ -80,6 +80,8 @@ class Stages:
         if (folder / RECORD).is_file():
             read_record(folder)
             return folder
+        batch = getattr(self.recipe, stage).batch
+        self.say(memory.check(self.recipe, to_transformers(find_card(self.recipe.model)), batch))
         trainee, self._parent = load(self.recipe, parent), parent
         self.say(f"{stage}: training")
         metrics, data = {"sft": self._sft, "kto": self._kto, "grpo": self._grpo}[stage](trainee, folder)
@@ -129,15 +131,15 @@ class Stages:
         return fitting
 
     def _demos(self, split: str) -> list[Demo]:
-        path = self.out / f"demos-{split}.jsonl"
-        if not path.is_file():
-            instances = self.splits[split]
-            if not instances:
-                return []
-            world = world_for(instances, self.passages, self.recipe.rollout, seed=self.recipe.seed)
-            made = asyncio.run(demonstrate(TemplateTeacher(instances), instances, world, self.recipe.rollout))
-            self.say(f"demonstrations on {split}: {json.dumps(yields(made))}")
-            write_jsonl(path, (demo.row("asked") for demo in made))
+        path, instances = self.out / f"demos-{split}.jsonl", self.splits[split]
+        if not instances and not path.is_file():
+            return []
+        with main_first():
+            if not path.is_file():
+                world = world_for(instances, self.passages, self.recipe.rollout, seed=self.recipe.seed)
+                made = asyncio.run(demonstrate(TemplateTeacher(instances), instances, world, self.recipe.rollout))
+                self.say(f"demonstrations on {split}: {json.dumps(yields(made))}")
+                write_jsonl(path, (demo.row("asked") for demo in made))
         return list(read_demos(path))
 
     def _kto(self, trainee: Trainee, folder: Path) -> tuple[dict[str, float], dict[str, Any]]:

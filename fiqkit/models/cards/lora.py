@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from fiqkit.errors import UserError, need
+from fiqkit.models.cards.formats import read_safetensors
 from fiqkit.models.cards.gguf_header import read_header
 from fiqkit.models.cards.weights import cache_folder, fingerprint
 from fiqkit.models.checks.adapters import BASE_KEY, RECORD_KEY, check_base, read_record
@@ -187,25 +188,22 @@ def _reordered(rows: np.ndarray, heads: int, name: str) -> np.ndarray:
 
 
 def _tensors(path: Path) -> dict[str, np.ndarray]:
-    """The tensors of a safetensors file in float32: 8 bytes of length, a JSON header, the data.
+    """The tensors of a safetensors file in float32.
 
     Raises:
-        UserError: no file there, or a damaged one.
+        UserError: no file there, or a damaged one, or numbers of another kind than F32, F16 and BF16.
     """
-    try:
-        raw = path.read_bytes()
-        size = int.from_bytes(raw[:8], "little")
-        header = json.loads(raw[8 : 8 + size])
-        found = {}
-        for name, entry in header.items():
-            if name == "__metadata__":
-                continue
-            start, end = entry["data_offsets"]
-            kind = _KINDS[entry["dtype"]]
-            values = np.frombuffer(raw[8 + size + start : 8 + size + end], kind).reshape(entry["shape"])
-            wide = (values.astype(np.uint32) << 16).view(np.float32) if entry["dtype"] == "BF16" else values
-            found[name] = wide.astype(np.float32)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        first = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise UserError(f"{path}: no adapter's weights, or damaged ones ({first})") from None
+    if not path.is_file():
+        raise UserError(f"{path}: no adapter's weights there")
+    header, raw = read_safetensors(path), path.read_bytes()
+    start = 8 + int.from_bytes(raw[:8], "little")
+    found = {}
+    for name, tensor in header.items():
+        begin, end = tensor["data_offsets"]
+        try:
+            values = np.frombuffer(raw[start + begin : start + end], _KINDS[tensor["dtype"]]).reshape(tensor["shape"])
+        except (KeyError, ValueError) as error:
+            raise UserError(f"{path}: {name} cannot be read as {tensor['dtype']} ({error})") from None
+        wide = (values.astype(np.uint32) << 16).view(np.float32) if tensor["dtype"] == "BF16" else values
+        found[name] = wide.astype(np.float32)
     return found
