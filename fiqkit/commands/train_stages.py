@@ -130,7 +130,12 @@ def evaluate(
 @click.command(cls=Command)
 @click.argument("name", type=click.Choice(["fsdp", "deepspeed"]))
 def config(name: str) -> None:
-    """Print where the configuration of `accelerate launch` for several GPUs is."""
+    """Print where the configuration of `accelerate launch` for several GPUs is.
+
+    \b
+    fiqkit train config fsdp
+    fiqkit train config deepspeed
+    """
     from fiqkit.train.model import ACCELERATE
 
     click.echo(ACCELERATE / f"{name}.yaml")
