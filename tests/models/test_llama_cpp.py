@@ -16,6 +16,7 @@ import pytest
 from gbnf import matches
 from hypothesis import given
 from hypothesis import strategies as st
+from tiny_models import make_checkpoint, make_gguf
 
 from fiqkit.errors import UserError
 from fiqkit.models import open_engine
@@ -356,6 +357,27 @@ asyncio.run(main())
 
 def file_card(path: Path, **fields: Any) -> Card:
     return Card(name="mine", engine="llama_cpp", weights=str(path), **fields)
+
+
+def test_streams_give_what_one_pool_gives(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    card = file_card(make_gguf(make_checkpoint(tmp_path / "tiny", "llama"), tmp_path / "tiny.gguf"), context=256)
+    shared = [ord(letter) for letter in "What was the revenue of the segment? " * 4]
+    prompts = [[*shared, n, n, n] for n in range(7)] + [[n] * 30 for n in range(7)]
+    asked = [Request(prompt_ids=prompt, sampling=Sampling(max_tokens=6)) for prompt in prompts]
+
+    async def replies(**settings: Any) -> tuple[list[tuple[int, ...]], int]:
+        engine = open_engine(card, threads=1, **settings)
+        found = [*await gather(*map(engine.complete, asked)), *[await engine.complete(request) for request in asked]]
+        await engine.close()
+        return [reply.output_ids for reply in found], engine.counters.reused_tokens
+
+    one, _ = run(replies(parallel=1, prefix_cache=False))
+    streams, reused = run(replies(parallel=4, streams=True))
+    assert streams == one
+    assert reused > 10 * len(shared)
+    with pytest.raises(UserError, match="streams need a pool of 1024 tokens"):
+        open_engine(card, parallel=4, streams=True, pool=512)
 
 
 def test_bad_weights_are_one_line(tmp_path: Path) -> None:

@@ -187,7 +187,8 @@ def _reserved(settings: Mapping[str, Any], here: Machine) -> int:
 
 
 def _llama_tokens(context: int, settings: Mapping[str, Any]) -> int:
-    return max(context, settings.get("pool") or min(context * settings.get("parallel", 8), _LLAMA_POOL))
+    most = context * settings.get("parallel", 8)
+    return max(context, settings.get("pool") or (most if settings.get("streams") else min(most, _LLAMA_POOL)))
 
 
 def _batch_tokens(context: int, settings: Mapping[str, Any]) -> int:

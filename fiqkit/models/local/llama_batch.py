@@ -25,6 +25,7 @@ from fiqkit.models.local.worker import Pending
 from fiqkit.models.reasoning import begins, closes
 
 _WORTH_WAITING = 64  # tokens of a common prefix from which a job waits for the one that is computing it
+_WORTH_COPYING = 64  # and from which a stream is copied
 
 
 @dataclass(slots=True, eq=False)
@@ -78,12 +79,25 @@ class _Slot:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How large a context is: `pool` cells in all, `parallel` jobs at once, `kept` finished sequences beside them."""
+    """How large a context is: `pool` cells in all, for `parallel` jobs at once.
+
+    Attributes:
+        batch: tokens of one pass.
+        keeps: finished sequences keep their cells for prompts that begin alike.
+        streams: each of the `parallel` sequences has its part of the pool to itself; otherwise they share it, with as
+            many finished ones beside them.
+    """
 
     pool: int
     parallel: int
-    kept: int
     batch: int
+    keeps: bool
+    streams: bool
+
+    @property
+    def sequences(self) -> int:
+        """How many sequences the context holds."""
+        return self.parallel * (2 if self.keeps and not self.streams else 1)
 
 
 @dataclass(slots=True)
@@ -103,7 +117,7 @@ class LlamaBatch:
         self.counters = Counters()
         self._model, self._context, self._room, self._threads = model, context, room, threads
         self._waiting: deque[Job] = deque()
-        self._slots = [_Slot(sequence) for sequence in range(room.parallel + room.kept)]
+        self._slots = [_Slot(sequence) for sequence in range(room.sequences)]
         self._clock = itertools.count(1)
         self._cell_numbers = itertools.count()
 
@@ -167,7 +181,7 @@ class LlamaBatch:
     def _best_prefix(self, job: Job) -> tuple[_Slot | None, int]:
         """The slot with the longest common prefix, and its length; at least one token is left to compute."""
         best: tuple[_Slot | None, int] = (None, 0)
-        for slot in self._slots if self._room.kept else ():
+        for slot in self._slots if self._room.keeps else ():
             if slot.adapter != job.adapter:
                 continue
             shared = min(common_prefix(slot.tokens, job.prompt), len(job.prompt) - 1)
@@ -182,7 +196,7 @@ class LlamaBatch:
 
         Episodes that start together begin with the same instructions: one of them computes these, the others share.
         """
-        if not self._room.kept or not self._model.rewinds:
+        if not self._room.keeps or not self._model.rewinds:
             return False
         return any(
             len(slot.tokens) < common >= shared + _WORTH_WAITING
@@ -194,7 +208,9 @@ class LlamaBatch:
 
     def _make_room(self, cells: int, source: _Slot | None, shared: int) -> bool:
         """Drop kept sequences, what the source does not share last, until `cells` more fit beside all that the running
-        jobs may still write."""
+        jobs may still write. A stream has room for any job."""
+        if self._room.streams:
+            return True
         promised = sum(slot.job.length - len(slot.tokens) for slot in self._slots if slot.job)
         while True:
             in_use = len(set().union(*(slot.cells for slot in self._slots)))
@@ -220,7 +236,9 @@ class LlamaBatch:
             self._cut(slot, shared)
         else:
             self._cut(slot, 0)
-            if source is not None:
+            if source is not None and self._room.streams and shared < _WORTH_COPYING:
+                shared = 0
+            if source is not None and shared:
                 self._context.copy(source.sequence, slot.sequence, shared)
                 slot.tokens, slot.cells = source.tokens[:shared], source.cells[:shared]
         slot.job, slot.prompt_length, slot.used = job, len(job.prompt), next(self._clock)
@@ -272,7 +290,7 @@ class LlamaBatch:
             if tokens:
                 runs.append((slot, tokens, len(slot.tokens) + len(tokens) == len(job.prompt)))
                 left -= len(tokens)
-        return runs
+        return sorted(runs, key=lambda run: run[0].sequence)  # streams that follow on each other are computed together
 
     def _try_to_advance(self, slot: _Slot, logits: np.ndarray) -> None:
         try:
@@ -330,7 +348,7 @@ class LlamaBatch:
             slot.job.release()
         slot.job = None
         slot.used = next(self._clock)
-        if not self._room.kept:
+        if not self._room.keeps:
             self._cut(slot, 0)
 
     def _fail_running(self, error: EngineError) -> None:

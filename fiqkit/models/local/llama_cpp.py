@@ -45,6 +45,7 @@ def open_engine(
     batch: int = 512,
     gpu_layers: int = -1,
     prefix_cache: bool = True,
+    streams: bool = False,
     switch: Mapping[str, Any] | None = None,
 ) -> LlamaCppEngine:
     """Load the model of a card.
@@ -57,6 +58,8 @@ def open_engine(
         threads: CPU threads (default: those that are idle, looked at again during the run; see `Threads`).
         batch: tokens computed in one step.
         gpu_layers: layers on the GPU where llama.cpp was built for one; -1 is all.
+        streams: each request has a part of the pool to itself, a whole context long: its attention passes over no cells
+            of others, and a prefix that it shares with them is copied. For long prompts that have little in common.
         prefix_cache: share the cells of equal prefixes and keep those of finished requests.
         switch: {on: variables, off: variables} by which the chat template turns thinking on and off (default: found).
 
@@ -72,25 +75,25 @@ def open_engine(
     model = Model(card.name, path, gpu_layers)
     try:
         length = _context_length(card, context, model)
-        room = Room(
-            pool=max(length, pool or min(parallel * length, _DEFAULT_POOL)),
-            parallel=parallel,
-            kept=parallel if prefix_cache else 0,
-            batch=batch,
-        )
+        most = parallel * length
+        if streams and (not model.rewinds or (pool or most) < most):
+            why = f"a pool of {most} tokens" if model.rewinds else "a model whose state can be cut back"
+            raise UserError(f"{card.name}: streams need {why}; leave streams out")
+        cells = max(length, pool or (most if streams else min(most, _DEFAULT_POOL)))
+        room = Room(pool=cells, parallel=parallel, batch=batch, keeps=prefix_cache, streams=streams)
         specials = {"bos_token": model.special(model.bos), "eos_token": model.special(model.eos)}
         template = ChatTemplate(card.name, model.template, specials, checked_switch(card, switch))
         # How many threads share the work may change the last bits of a logit, so a repeatable engine keeps its number.
         used = Threads(threads, fixed=parallel == 1)
-        cells = Context(
-            model, pool=room.pool, sequences=room.parallel + room.kept, batch=room.batch, threads=used.now()
+        context_of_all = Context(
+            model, pool=room.pool, sequences=room.sequences, batch=room.batch, threads=used.now(), streams=room.streams
         )
     except UserError:
         model.free()
         raise
     settings = {"context": length, "parallel": parallel, "pool": room.pool, "threads": used.now(), "batch": batch}
-    work = LlamaBatch(model, cells, room, used)
-    return LlamaCppEngine(card, model, work, template, {**settings, "prefix_cache": prefix_cache})
+    work = LlamaBatch(model, context_of_all, room, used)
+    return LlamaCppEngine(card, model, work, template, {**settings, "prefix_cache": prefix_cache, "streams": streams})
 
 
 def _served_adapter(name: str, adapter: Path, base: Path) -> Path:

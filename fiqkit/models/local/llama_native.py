@@ -180,22 +180,28 @@ _LENGTH = _length_of_text()
 
 
 class Context:
-    """The key-value cache of up to `sequences` sequences in one pool of `pool` cells, and the batch that fills it.
+    """The key-value cache of up to `sequences` sequences, of `pool` cells in all, and the batch that fills it.
+
+    Args:
+        streams: each sequence has an equal part of the cells to itself, so that its attention reads no others'.
+            Otherwise they share one pool, in which a prefix that several begin with is stored once.
 
     Raises:
         UserError: the cache does not fit into memory.
     """
 
-    def __init__(self, model: Model, *, pool: int, sequences: int, batch: int, threads: int) -> None:
+    def __init__(
+        self, model: Model, *, pool: int, sequences: int, batch: int, threads: int, streams: bool = False
+    ) -> None:
         _errors.clear()
         options = native.llama_context_default_params()
         options.n_ctx = pool
         options.n_batch = options.n_ubatch = batch
         options.n_seq_max = sequences
         options.n_threads = options.n_threads_batch = threads
-        options.kv_unified = True  # a prefix that sequences share is stored once
+        options.kv_unified = not streams
         options.no_perf = True
-        self._model = model
+        self._model, self._streams = model, streams
         self.handle = native.llama_init_from_model(model.handle, options)
         if not self.handle:
             raise UserError(f"llama.cpp cannot make a cache of {pool} tokens: {_last_error()}")
@@ -233,8 +239,10 @@ class Context:
             raise EngineError(f"this model's state cannot be cut back to position {start}")
 
     def copy(self, source: int, target: int, length: int) -> None:
-        """Let `target` share the first `length` cells of `source`."""
-        native.llama_memory_seq_cp(self._memory, source, target, 0, length)
+        """Give the empty sequence `target` the first `length` tokens of `source`: its cells, or copies in a stream."""
+        native.llama_memory_seq_cp(self._memory, source, target, 0, -1 if self._streams else length)
+        if self._streams:  # a stream is copied whole
+            self.forget(target, length)
 
     def clear(self) -> None:
         """Drop all sequences."""
