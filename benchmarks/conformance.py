@@ -22,6 +22,7 @@ from fiqkit.imports.ladder import read_ladder, stage_numbers
 from fiqkit.metrics.agreement import agreement
 from fiqkit.metrics.intervals import share_interval
 from fiqkit.metrics.scored import Scored
+from fiqkit.probe.flow import read_flow
 from fiqkit.report.document import Report, make_report
 from fiqkit.report.numbers import percent, percent_interval
 from fiqkit.store.load import load_scored
@@ -168,6 +169,33 @@ def stages_table(path: Path) -> None:
     table(["stage", "n", "accuracy (logged)", "asked", "AC@1", "reward by our formula (logged)"], lines)
 
 
+def probe_table(folder: Path) -> None:
+    """Where the published profiles of raw separation peak, and the best published decoding of entity from metric."""
+    lines = []
+    for path in sorted((folder / "flow").glob("*.json")):
+        model, raw = read_flow(path)
+        last, peak = len(raw) - 1, raw.index(max(raw))
+        half = next(point for point, value in enumerate(raw) if value >= max(raw) / 2)
+        lines.append(
+            [model, len(raw), f"{peak} ({peak / len(raw):.0%})", f"{raw[1]:.2f} → {max(raw):.1f}", f"{half / last:.0%}"]
+        )
+    table(["model", "points", "peak (of the points)", "raw separation, point 1 → peak", "half of it by depth"], lines)
+    lines = []
+    for path in sorted(folder.glob("probe_*.json")):
+        found = json.loads(path.read_text("utf-8"))
+        best, baseline = found["base"]["peak_acc"], found["majority_baseline"]
+        lines.append(
+            [
+                path.stem.removeprefix("probe_"),
+                found["n"],
+                percent(baseline),
+                percent(best),
+                found["base"]["peak_layer"],
+            ]
+        )
+    table(["entity or metric from Q", "n", "majority", "best of all layers", "layer"], lines)
+
+
 def unsolved(episodes: Sequence[Scored]) -> int:
     right: dict[tuple[str, str], bool] = defaultdict(bool)
     for e in episodes:
@@ -204,6 +232,8 @@ def main() -> None:
         print(f"people: {percent_interval(right / human['n'], share_interval(right, human['n']))} of {human['n']}\n")
         print("## Training ladder\n")
         stages_table(data / "release_extras" / "ladder.jsonl")
+        print("## Probe profiles\n")
+        probe_table(data / "release_extras")
         print("## Numbers that do not fit together\n")
         three = [
             [e for e in load_scored(store, [run["run"] for run in store.runs()]) if e.mode in LADDER]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,35 @@ def depth_overlay(results: Sequence[Result]) -> Figure:
         axes.set_xlabel("depth (0: embedding, 1: last layer, before the final norm)")
         axes.set_ylabel("separation of Q from Q + C,\nheld-out companies (SD)")
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(3, len(results)))
+    return figure
+
+
+def raw_overlay(results: Sequence[Result], published: Mapping[str, Sequence[float]]) -> Figure:
+    """Raw separation against depth, each in units of its own maximum, beside published profiles; and the same over the
+    states' norm, which the published ones do not have.
+
+    Args:
+        published: model → raw separation by point, the embedding first.
+    """
+    with styled():
+        figure, axes = canvas(7.2, 3.4)
+        for (model, raw), style in zip(published.items(), cycle(("-", "--", "-.", ":")), strict=False):
+            depths, top = np.linspace(0, 1, len(raw)), max(raw) or 1.0
+            shares = [value / top for value in raw]
+            axes.plot(depths, shares, style, color="#8a93a3", lw=1.2, label=f"{model} (published)")
+        for index, result in enumerate(results):
+            rows, colour = result["direction"]["profile"], PALETTE[index % len(PALETTE)]
+            for measure, style, title in (("raw", "-", "raw"), ("raw_over_norm", ":", "raw ÷ norm")):
+                top = max(row[measure] for row in rows) or 1.0
+                shares = [row[measure] / top for row in rows]
+                label = f"{result['model']}, {title}"
+                axes.plot([row["depth"] for row in rows], shares, style, color=colour, lw=1.7, label=label)
+        axes.set_xlim(0, 1.02)
+        axes.set_ylim(min(0, axes.get_ylim()[0]), 1.05)
+        axes.grid(axis="y")
+        axes.set_xlabel("depth (0: embedding, 1: last layer)")
+        axes.set_ylabel("separation of Q from Q + C,\nshare of its maximum")
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, fontsize=7)
     return figure
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +68,15 @@ def write_comparison(compared: Mapping[str, Any], results: tuple[Result, Result]
 
     folder.mkdir(parents=True, exist_ok=True)
     return [write_csv(folder / "compare.csv", compared["rows"]), *save(depth_overlay(results), folder, "compare")]
+
+
+def write_overlay(results: Sequence[Result], published: Mapping[str, Sequence[float]], folder: Path) -> list[Path]:
+    """Draw the raw profiles of some results over published ones; returns the paths."""
+    from fiqkit.figures.probe import raw_overlay
+    from fiqkit.figures.style import save
+
+    folder.mkdir(parents=True, exist_ok=True)
+    return save(raw_overlay(results, published), folder, "published")
 
 
 def table(compared: Mapping[str, Any]) -> str:

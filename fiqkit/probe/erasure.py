@@ -15,6 +15,7 @@ Beside it stand erasers of random directions of equal rank (one), drawn as the s
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -181,8 +182,20 @@ def _folds(study: Study, plan: Plan) -> Iterator[_Fold]:
         if left > 0:
             held_in = study.items.folds != fold
             items = np.flatnonzero(~held_in)
-            yield _Fold(items, items[:left], _erasers(study, plan, number, held_in))
+            yield _Fold(items, _by_turns(study, items)[:left], _erasers(study, plan, number, held_in))
             left -= len(items)
+
+
+def _by_turns(study: Study, items: Ints) -> Ints:
+    """Items with each company's first before any company's second, so that a few are of many companies."""
+    seen: Counter[str] = Counter()
+    turns = []
+    for item in items:
+        company = study.items.clusters[item]
+        turns.append(seen[company])
+        seen[company] += 1
+    ordered: Ints = items[np.argsort(turns, kind="stable")]
+    return ordered
 
 
 def _erasers(study: Study, plan: Plan, number: int, held_in: NDArray[np.bool_]) -> dict[str, list[dict[int, Eraser]]]:

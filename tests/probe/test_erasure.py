@@ -108,6 +108,7 @@ def test_the_experiment_plays_question_and_twin_under_every_eraser(
     before = len(study.result["claims"])
     study.add("erasure", room.erase(study, plan, "f32", lambda *_: None))
     found = study.result["erasure"]
+    assert len({study.items.clusters[i] for i in room._by_turns(study, np.arange(7))[:3]}) == 3
     assert found["items"] == in_fold + 1 and set(found["points"]) <= {2, 3}
     nothing, direction, random = found["rows"]
     assert [row["kind"] for row in found["rows"]] == ["nothing", "direction", "random"]

@@ -19,6 +19,7 @@ from fiqkit.models.cards.memory import Machine
 from fiqkit.models.quantised import quantised_share
 from fiqkit.probe import study as room
 from fiqkit.probe.checkpoint import find_checkpoint, load_model, memory_need
+from fiqkit.probe.flow import read_flow
 from fiqkit.records import Instance
 
 
@@ -185,6 +186,18 @@ def test_the_command_prints_the_contract_and_writes_figures_and_tables(
     two, one = (printed[name]["direction"]["separation"] for name in ("qwen3_moe", "qwen3"))
     assert rows["separation"]["difference"] == pytest.approx(two - one)
     assert {"compare.csv", "compare.svg", "compare.png"} == {path.name for path in (tmp_path / "both").iterdir()}
+    flow = tmp_path / "theirs-4b.json"
+    flow.write_text('{"depth_flow": {"ambiguous_vs_disambiguated_separation_by_layer": [0.0, 1.5, 1.0]}}')
+    assert read_flow(flow) == ("theirs-4b", [0.0, 1.5, 1.0])
+    given = [str(tmp_path / "qwen3"), "--flow", str(flow), "--out", str(tmp_path / "over")]
+    assert CliRunner().invoke(compare_command, given, catch_exceptions=False).exit_code == 0
+    drawn = (tmp_path / "over" / "published.svg").read_text()
+    assert "theirs-4b (published)" in drawn and "raw ÷ norm" in drawn
+    assert "name a second one" in CliRunner().invoke(compare_command, given[:1]).output
+    assert "name it with --out" in CliRunner().invoke(compare_command, given[:3]).output
+    flow.write_text('{"depth_flow": {"ambiguous_vs_disambiguated_separation_by_layer": [NaN, 1]}}')
+    with pytest.raises(UserError, match=r"theirs-4b.json: no published profile can be read \(a finite number"):
+        CliRunner().invoke(compare_command, given, catch_exceptions=False)
 
 
 def test_results_on_different_items_do_not_compare(
