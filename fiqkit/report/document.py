@@ -68,17 +68,20 @@ class Report:
             "difficulty": self.difficulty,
         }
 
-    def material(self) -> Material:
-        """What the figures are drawn from, repeated runs as one row; people were measured on the released instances,
-        which imported runs use."""
-        from fiqkit.figures.gallery import HUMAN, Material
-
+    def shown(self) -> list[dict[str, Any]]:
+        """The rows of the main table, repeated runs as one row."""
         rows = list(self.rows)
         for pool in self.pooled:
             at = next(n for n, row in enumerate(rows) if in_pool(row, pool))
             rows[at:] = [pool, *(row for row in rows[at:] if not in_pool(row, pool))]
+        return rows
+
+    def material(self) -> Material:
+        """What the figures are drawn from; people were measured on the released instances, which imported runs use."""
+        from fiqkit.figures.gallery import HUMAN, Material
+
         released = any(run["kind"] == "import" for run in self.runs)
-        return Material(rows, self.comparisons, HUMAN if released else None)
+        return Material(self.shown(), self.comparisons, HUMAN if released else None)
 
 
 def make_report(

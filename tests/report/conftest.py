@@ -3,23 +3,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from invented import invented_episode, invented_instance
 
-from fiqkit.records import (
-    AnswerVerdict,
-    Ending,
-    Episode,
-    Grade,
-    Instance,
-    Interpretation,
-    Judgement,
-    Outcome,
-    QuestionVerdict,
-    Turn,
-)
 from fiqkit.store.store import Store
-
-OUTCOMES = (Outcome.INTENDED, Outcome.DEFAULT, Outcome.OTHER, Outcome.REFUSAL)
-NASTY = '</script><b onclick="x">&amp; 净利润 \u2028 $5'
 
 
 @pytest.fixture(scope="session")
@@ -27,40 +13,12 @@ def store_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two models in two modes over eight instances in two languages; one engine error, one unscored, one budget."""
     path = tmp_path_factory.mktemp("store") / "runs.db"
     store = Store(path, create=True)
-    instances = [_instance(i) for i in range(8)]
+    instances = [invented_instance(i) for i in range(8)]
     store.begin_run("r1", "run", "d", instances, {})
     for model in ("alpha", "beta & co"):
         for mode in ("search", "interact"):
             for i in range(8):
-                store.write("r1", [_episode(model, mode, i)])
+                store.write("r1", [invented_episode(model, mode, i)])
     store.set_status("r1", "partial")
     store.close()
     return path
-
-
-def _instance(i: int) -> Instance:
-    return Instance(
-        *(f"t{i}", f"{NASTY} {i}?", "Consolidated.", "$46.75B", "$62.87B"),
-        Interpretation("Quillmark consolidated"),
-        Interpretation("Pottery segment"),
-        *(("entity_scope",), 1.585, "zh" if i % 2 else "en"),
-        ticker=f"T{i // 2}",
-    )
-
-
-def _episode(model: str, mode: str, i: int) -> tuple[Episode, list]:
-    asked = mode == "interact"
-    turns = (Turn("interact", {"question": NASTY}, observation="Yes."),) if asked else ()
-    turns += (Turn("search", {"query": "q"}, reasoning="hm", observation=NASTY), Turn("answer", {"response": NASTY}))
-    ending = {6: Ending.ENGINE_ERROR, 7: Ending.BUDGET}.get(i, Ending.ANSWERED)
-    answer = NASTY if ending == Ending.ANSWERED else None
-    episode = Episode(
-        *(f"t{i}", model, mode, ending, answer, 90.0 if i % 3 else None, turns),
-        opening=({"role": "user", "content": NASTY},),
-        error="gone" if ending == Ending.ENGINE_ERROR else None,
-    )
-    outcome = Outcome.UNSCORED if i == 5 else OUTCOMES[i % 4] if asked else Outcome.DEFAULT
-    given: list = [AnswerVerdict.of("rules", Grade(outcome, value="$5", why="it says so"))] if answer else []
-    if asked:
-        given.append(QuestionVerdict("rules", 0, Judgement(("entity_scope",), "entity_scope", "says consolidated")))
-    return episode, given

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from chromium import Browser, chromium
-from conftest import NASTY, _episode, _instance
+from invented import NASTY, invented_episode, invented_instance
 
 from fiqkit.report.document import make_report
 from fiqkit.report.html import write_page
@@ -26,11 +26,11 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Six runs of two models in two modes, one of them with a name as long as a path."""
     folder = tmp_path_factory.mktemp("page")
     store = Store(folder / "runs.db", create=True)
-    instances = [_instance(i) for i in range(8)]
+    instances = [invented_instance(i) for i in range(8)]
     for run in range(6):
         store.begin_run(f"20261201-01183{run}-0ae7f3", "run", "d", instances, {"settings": {"seed": run, "turns": 12}})
         played = [
-            _episode(model, mode, i)
+            invented_episode(model, mode, i)
             for model in ("alpha", "organisation/a-model-with-a-long-name-32b-instruct-2507-awq")
             for mode in ("search", "interact")
             for i in range(8)
