@@ -54,6 +54,7 @@ RIGHT = {
     "train demos": ["--out", "new/demos.jsonl", *OWN],
     "train ladder": ["--out", "new", *OWN],
     "train gates": ["last:default-reader:answer", "last:template-asker:interact"],
+    "train config": ["fsdp"],
     "train splits": ["--out", "new.json"],
     "train export": ["folder", "--out", "new.gguf", "--base", "smollm2-135m"],
     "train merge": ["folder", "--out", "new", "--base", "smollm2-135m-hf"],
@@ -130,7 +131,7 @@ def with_value(arguments: list[str], option: str, values: list[str]) -> list[str
 
 
 def cases(name: str, command: click.Command) -> Iterator[list[str]]:
-    right = RIGHT[name]
+    right = RIGHT.get(name, [])  # where something else is wrong too, that may be what is said
     yield [*right, "--nonsense"]
     for param in command.params:
         if isinstance(param, click.Option) and not param.is_flag:
