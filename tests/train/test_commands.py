@@ -50,7 +50,7 @@ def test_sft_and_kto_one_by_one(train: Train, tmp_path: Path) -> None:
     written = (tmp_path / "sft" / RECORD).stat().st_mtime_ns
     assert train("sft", f"--out={at['sft']}") == made
     assert (tmp_path / "sft" / RECORD).stat().st_mtime_ns == written  # nothing is trained twice
-    with pytest.raises(UserError, match=r"was begun with recipe\.sft\.learning_rate = 0\.0005, which is 0\.1 now"):
+    with pytest.raises(UserError, match=r"was begun with recipe\.sft\.learning_rate = [\d.e-]+, which is 0\.1 now"):
         train("sft", f"--out={at['sft']}", settings=("sft.learning_rate=0.1",))
     rows = [json.loads(line) for line in (tmp_path / "sft" / "demos-train.jsonl").read_text().splitlines()]
     write_jsonl(tmp_path / "mixed.jsonl", [{**row, "right": place > 0} for place, row in enumerate(rows)])
@@ -61,7 +61,9 @@ def test_sft_and_kto_one_by_one(train: Train, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_grpo_chooses_on_validation_and_the_test_split_is_read_once(train: Train, tmp_path: Path) -> None:
     at = {name: str(tmp_path / name) for name in ("grpo", "evaluation", "elsewhere")}
-    assert train("grpo", f"--out={at['grpo']}")["data"]["instances"] == 2
+    # A rollout may grow to twice the length of a row, and the tiny model has 16,384 positions.
+    shorter = ("max_length=8000",)
+    assert train("grpo", f"--out={at['grpo']}", settings=shorter)["data"]["instances"] == 2
     log = [json.loads(line) for line in (tmp_path / "grpo" / "log.jsonl").read_text().splitlines()]
     assert any("eval_reward" in entry for entry in log)
     table = train("evaluate", at["grpo"], "--without-base", f"--out={at['evaluation']}")
