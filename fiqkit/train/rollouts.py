@@ -18,6 +18,7 @@ from fiqkit.agent.policy import play
 from fiqkit.agent.world import World
 from fiqkit.errors import UserError
 from fiqkit.models.engine import Completion, Engine, Request, Sampling
+from fiqkit.models.messages import NOTHING
 from fiqkit.models.template import ChatTemplate
 from fiqkit.records import Ending, Episode, Instance, Verdict
 from fiqkit.roles.assess import Assessor
@@ -64,7 +65,8 @@ class TokenPolicy:
     def _rest(self, text: str, dialogue: Dialogue) -> str:
         """What the environment added since the last reply. The end of the reply is the model's own token already."""
         said = next(m["content"] for m in reversed(dialogue.messages) if m["role"] == "assistant")
-        before = f"{self._shown}{said}{self.end}"
+        # A template is given a mark in place of nothing; the tokens keep what was drawn.
+        before = f"{self._shown}{said if said.strip() else NOTHING}{self.end}"
         if not text.startswith(before):
             raise UserError(
                 f"{self.template.name}: its chat template changes what was said before a user's turn, so whole "

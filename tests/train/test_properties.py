@@ -16,8 +16,12 @@ from typing import Any
 import pytest
 from chat_templates import TEMPLATES
 
+from fiqkit.agent.dialogue import Dialogue
 from fiqkit.agent.world import World
 from fiqkit.datasets import read_instances
+from fiqkit.models.engine import Sampling
+from fiqkit.models.scripted import ScriptedEngine
+from fiqkit.models.template import ChatTemplate
 from fiqkit.records import Ending, Episode, Instance, Passage
 from fiqkit.roles.assess import Assessor
 from fiqkit.roles.grader.rules import RulesGrader
@@ -27,7 +31,7 @@ from fiqkit.train.demos import world_for
 from fiqkit.train.model import Trainee, load
 from fiqkit.train.recipe import Recipe
 from fiqkit.train.reward import Terms
-from fiqkit.train.rollouts import Rolled, Roller
+from fiqkit.train.rollouts import Rolled, Roller, TokenPolicy
 from fiqkit.train.rows import Row, join
 
 Make = Callable[..., Recipe]
@@ -242,3 +246,16 @@ def test_the_reward_knows_the_answer_only_where_the_search_does(
     assert own["bits"] == 0
     assert (leak["right"], leak["reward"]) == (1.0, pytest.approx(0.7))
     assert leak["bits"] > 0.9
+
+
+def test_an_empty_reply_does_not_end_the_training() -> None:
+    """It is shown to a template as a mark, which is no token of the episode."""
+    template = ChatTemplate("t", TEMPLATES["chatml"], {})
+    policy = TokenPolicy(
+        ScriptedEngine([""]), template, lambda text: [ord(char) for char in text], "<|im_end|>", Sampling()
+    )
+    opening = ({"role": "system", "content": "S"}, {"role": "user", "content": "Q"})
+    policy._shown = template.render(opening)
+    grown = (*opening, {"role": "assistant", "content": ""}, {"role": "user", "content": "again"})
+    rest = policy._rest(template.render(grown), Dialogue(grown, (), {}))
+    assert rest == "\n<|im_start|>user\nagain<|im_end|>\n<|im_start|>assistant\n"
