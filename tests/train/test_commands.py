@@ -66,14 +66,16 @@ def test_grpo_chooses_on_validation_and_the_test_split_is_read_once(train: Train
     assert train("grpo", f"--out={at['grpo']}", settings=shorter)["data"]["instances"] == 2
     log = [json.loads(line) for line in (tmp_path / "grpo" / "log.jsonl").read_text().splitlines()]
     assert any("eval_reward" in entry for entry in log)
-    table = train("evaluate", at["grpo"], "--without-base", f"--out={at['evaluation']}")
+    table = train("evaluate", at["grpo"], "--without-base", f"--out={at['evaluation']}", settings=shorter)
     assert [(row["stage"], row["n"]) for row in table["stages"]] == [("grpo", 2)]
     assert {"constant", "compound", "ceiling"} <= set(table["baselines"])
-    assert train("evaluate", at["grpo"], "--without-base", f"--out={at['evaluation']}") == table  # nothing anew
+    assert (
+        train("evaluate", at["grpo"], "--without-base", f"--out={at['evaluation']}", settings=shorter) == table
+    )  # nothing anew
     with pytest.raises(
         UserError, match=r"grpo: these 2 items were read for it on \d{4}-.* --again reads them once more"
     ):
-        train("evaluate", at["grpo"], f"--out={at['elsewhere']}")
+        train("evaluate", at["grpo"], f"--out={at['elsewhere']}", settings=shorter)
 
 
 def test_what_is_wrong_is_one_line(train: Train, items: list[Instance], tmp_path: Path) -> None:
