@@ -156,6 +156,7 @@ def test_what_ends_the_library_is_a_line(checkpoint: Path, tmp_path: Path, monke
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run store and its capsule."""
+    sqlite_file._opened.clear()  # what other tests of this process opened is theirs to judge
     folder = tmp_path_factory.mktemp("stores")
     store = str(folder / "run.db")
     run = ["run", "--agent", "template-asker", "--modes", "interact", "--limit", "4", "--store", store]

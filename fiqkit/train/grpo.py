@@ -67,8 +67,9 @@ def train(
         data_seed=recipe.seed,
     )
     by_id = {instance.instance_id: instance for instance in (*instances, *validation)}
+    longest = trainee.model.config.get_text_config().max_position_embeddings
     engine = TransformersEngine.wrap(
-        trainee.model, trainee.tokenizer, context=2 * recipe.max_length, parallel=settings.batch
+        trainee.model, trainee.tokenizer, context=min(2 * recipe.max_length, longest), parallel=settings.batch
     )
     roller = Roller(
         engine=engine,
