@@ -19,7 +19,7 @@ times = @echo "== done"; cat $(TIMES); rm -f $(TIMES)
 .PHONY: run ladder grpo taught test test-slow test-browser test-vllm test-servers test-inspect lint checks clean
 
 run: $(INSTALLED)
-	$(call step,demo: three agents on eight readings in three modes,$(BIN)/fiqkit run --lineup demo --limit 8 --seed 0 $(ARGS))
+	$(call step,demo: four agents on ten questions about companies that none was taught on,$(BIN)/fiqkit run --lineup demo --split test --language en --orbits 10 --once-an-orbit --seed 0 $(ARGS))
 	$(times)
 
 # A folder that was begun goes on where it was. Under other load one thread is faster than two that wait for each other.
@@ -27,13 +27,13 @@ TRAINING := OMP_NUM_THREADS=$(or $(THREADS),2) OMP_WAIT_POLICY=passive HF_HUB_OF
 LADDER ?= ladder
 
 ladder: $(INSTALLED)
-	$(TRAINING) $(BIN)/fiqkit train ladder --recipe smollm2-cpu --language en --limit 96 10 60 --out $(LADDER) $(ARGS)
+	$(TRAINING) $(BIN)/fiqkit train ladder --recipe smollm2-cpu --language en --limit 96 12 48 --out $(LADDER) $(ARGS)
 
 grpo: $(INSTALLED)
 	$(TRAINING) $(BIN)/python benchmarks/grpo.py $(ARGS)
 
 taught: $(INSTALLED)
-	$(TRAINING) $(BIN)/fiqkit train ladder --recipe smollm2-cpu --language en --limit 96 10 60 --stages sft --out $(LADDER) $(ARGS)
+	$(TRAINING) $(BIN)/fiqkit train ladder --recipe smollm2-cpu --language en --limit 96 12 48 --stages sft --out $(LADDER) $(ARGS)
 	$(BIN)/fiqkit train export $(LADDER)/sft --out fiqkit/models/cards/smollm2-taught.gguf
 
 test: checks

@@ -65,5 +65,8 @@ def data_of(
     if language:
         found = {name: [i for i in part if i.language == language] for name, part in found.items()}
     if limits:
-        found = {name: by.draw(part, most) for (name, part), most in zip(found.items(), limits, strict=True)}
+        found = {
+            name: by.draw(part, most, spread=name == "train")
+            for (name, part), most in zip(found.items(), limits, strict=True)
+        }
     return found, read_passages(passages or bench_data.PASSAGES)

@@ -80,29 +80,35 @@ def world_for(
     seed: int = 0,
 ) -> World:
     """The world in which a recipe's demonstrations and rollouts are played: own passages, a user by rules."""
+    return World(
+        simulator=simulator or RulesSimulator(),
+        own_passage=own_passages(instances, passages, rollout.passage_lines),
+        budget=Budget(rollout.turns, rollout.questions),
+        retrieval=rollout.retrieval,
+        orbits=spans_by_orbit(instances),
+        result_tokens=rollout.result_tokens,
+        seed=seed,
+    )
+
+
+def own_passages(
+    instances: Sequence[Instance], passages: Iterable[Passage], lines: int
+) -> Callable[[Instance], Passage]:
+    """Each instance's own passage, shortened to so many lines of figures; siblings have the same one.
+
+    The function that is returned raises UserError for an instance whose passage is not there.
+    """
     by_id = {passage.passage_id: passage for passage in passages}
+    orbits = spans_by_orbit(instances)
 
     def own(instance: Instance) -> Passage:
         found = by_id.get(instance.passage_id or instance.instance_id)
         if found is None:
             raise UserError(f"{instance.instance_id}: its passage {instance.passage_id!r} is not among the passages")
-        return replace(found, text=shortened(found.text, kept(instance), rollout.passage_lines))
-
-    orbits = spans_by_orbit(instances)
-
-    def kept(instance: Instance) -> Sequence[str]:
         alone = (instance.intended_evidence_span, instance.default_evidence_span)
-        return orbits.get(instance.orbit or "", alone)
+        return replace(found, text=shortened(found.text, orbits.get(instance.orbit or "", alone), lines))
 
-    return World(
-        simulator=simulator or RulesSimulator(),
-        own_passage=own,
-        budget=Budget(rollout.turns, rollout.questions),
-        retrieval=rollout.retrieval,
-        orbits=orbits,
-        result_tokens=rollout.result_tokens,
-        seed=seed,
-    )
+    return own
 
 
 def shortened(text: str, spans: Sequence[str], lines: int) -> str:

@@ -26,6 +26,7 @@ from fiqkit.store.load import load_scored
 from fiqkit.store.store import Store
 from fiqkit.taxonomy import CATEGORIES
 from fiqkit.train.baselines import baselines, targeting
+from fiqkit.train.demos import own_passages
 from fiqkit.train.model import check_machine
 from fiqkit.train.recipe import Recipe
 from fiqkit.train.reward import terms
@@ -134,8 +135,9 @@ def score(
     """
     out.mkdir(parents=True, exist_ok=True)
     write_jsonl(out / "items.jsonl", map(instance_row, instances))
-    wanted = {instance.passage_id for instance in instances}
-    write_jsonl(out / "passages.jsonl", (passage_row(p) for p in passages if p.passage_id in wanted))
+    shown = own_passages(instances, passages, recipe.rollout.passage_lines)
+    wanted = {instance.passage_id or instance.instance_id: instance for instance in instances}
+    write_jsonl(out / "passages.jsonl", (passage_row(shown(instance)) for instance in wanted.values()))
     cards = _cards(stage, adapter, recipe, out)
     rollout = recipe.rollout
     lineup = Lineup(
@@ -217,7 +219,7 @@ def _in_category(name: str, episodes: Sequence[Scored]) -> dict[str, Any]:
 
 
 def _context(recipe: Recipe) -> int:
-    """Passages are whole in an evaluation, in training they may be shortened."""
+    """More than a training row holds: an untaught model rambles."""
     return 2 * recipe.max_length + recipe.rollout.max_tokens
 
 

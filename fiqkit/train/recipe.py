@@ -95,8 +95,7 @@ class Rollout:
     """How episodes are played for demonstrations, training and evaluation.
 
     Attributes:
-        passage_lines: lines of figures that a passage keeps in training, the readings' own among them; 0 keeps all.
-            Evaluation shows passages whole.
+        passage_lines: lines of figures that a passage keeps, the readings' own among them; 0 keeps all.
     """
 
     mode: str = "interact"

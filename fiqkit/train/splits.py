@@ -8,7 +8,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
+from random import Random
 
 from fiqkit.errors import UserError
 from fiqkit.records import Instance
@@ -98,13 +100,20 @@ def around(test: Sequence[str], instances: Sequence[Instance]) -> dict[str, list
     return {name: _of(instances, companies) for name, companies in parts.items()} | {"test": chosen}
 
 
-def draw(instances: Sequence[Instance], most: int) -> list[Instance]:
-    """At most so many instances: whole orbits, each from the primary category that has the fewest instances so far.
+def draw(instances: Sequence[Instance], most: int, *, spread: bool = False) -> list[Instance]:
+    """At most so many instances, each orbit from the primary category that has the fewest instances so far.
 
-    Siblings teach together, one question and two replies; and only whole orbits say whether an intent was resolved.
+    Args:
+        spread: one sibling of as many orbits as there are before a second one: what is learned from. Else whole orbits:
+            only those say whether an intent was resolved.
     """
+    orbits = orbits_in_turn(instances, seed=0)
+    if spread:
+        shuffle = Random(0)
+        mixed = [shuffle.sample(siblings, len(siblings)) for siblings in orbits]
+        orbits = [[one] for turn in zip_longest(*mixed) for one in turn if one]
     columns: dict[str, list[list[Instance]]] = {}
-    for siblings in orbits_in_turn(instances, seed=0):
+    for siblings in orbits:
         columns.setdefault(siblings[0].primary, []).append(siblings)
     drawn: dict[str, list[Instance]] = {name: [] for name in columns}
     while columns:

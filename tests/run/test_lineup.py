@@ -16,7 +16,7 @@ def test_every_bundled_lineup_names_cards_that_exist(name: str) -> None:
 
 
 def test_a_card_that_measures_nothing_gets_the_demos_budgets_and_others_the_protocols() -> None:
-    assert choose_lineup(None, {}).turns == load("demo").turns == 4
+    assert choose_lineup(None, {}).turns == load("demo").turns == 3
     assert choose_lineup(None, {"agent": ("default-reader",)}).turns == 12
     assert choose_lineup(None, {"agent": ("smollm2-135m",), "turns": 9}).turns == 9
 

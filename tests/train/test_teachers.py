@@ -31,6 +31,10 @@ def test_a_draw_keeps_orbits_whole_and_categories_even(some: list[Instance]) -> 
     shares = Counter(i.primary for i in some)
     assert max(shares.values()) - min(shares.values()) <= 8
     assert draw(some, 80) == draw(list(some), 80)
+    orbits = {i.orbit for i in some}
+    spread = draw(some, len(orbits), spread=True)
+    assert len({i.orbit for i in spread}) > 0.8 * len(orbits) > len({i.orbit for i in draw(some, len(orbits))})
+    assert sorted(i.instance_id for i in draw(some, 80, spread=True)) == sorted(i.instance_id for i in some)
 
 
 def test_each_question_is_on_category_and_each_reply_leads_to_the_answer(
