@@ -1,6 +1,6 @@
 """Multi-turn GRPO in the Environment on a tiny Qwen3, three seeds: does the mean reward of a step rise?
 
-    python benchmarks/grpo.py [--steps 30] [--seeds 0 1 2] [--out grpo]
+    python benchmarks/grpo.py [--steps 16] [--seeds 0 1 2] [--out grpo]
 
 The model is made here: some hundred thousand parameters and a tokenizer of 1,024 tokens, taught on the train split to
 search, to ask one of the five fixed questions at random or none, and to answer. What is left to GRPO is to write
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import shutil
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,6 +33,7 @@ from fiqkit.roles.judge.rules import RulesJudge
 from fiqkit.taxonomy import CATEGORIES
 from fiqkit.train import grpo, splits, watch
 from fiqkit.train.demos import Demo, demonstrate, world_for
+from fiqkit.train.logs import read_log
 from fiqkit.train.model import load
 from fiqkit.train.recipe import Recipe, recipe
 from fiqkit.train.rows import Row, of_chat
@@ -148,15 +150,15 @@ def climb(made: Recipe, instances: Sequence[Instance], passages: Sequence[Passag
     """GRPO with one seed; the lines of its log."""
     world = world_for(instances, passages, made.rollout, seed=made.seed)
     assessor = Assessor(RulesGrader(), RulesJudge())
-    (out / watch.LOG).unlink(missing_ok=True)
+    shutil.rmtree(out, ignore_errors=True)  # checkpoints of an earlier call would be gone on with
     grpo.train(load(made), made, instances, world, assessor, out, lambda line: print(line, flush=True))
-    return [line for line in watch.read_log(out) if "reward" in line]
+    return [line for line in read_log(out / watch.LOG) if "reward" in line]
 
 
 def main() -> None:
     """Teach the tiny model once, climb with each seed, print the table and one JSON line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", type=int, default=30)
+    parser.add_argument("--steps", type=int, default=16)
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--rate", type=float, default=3e-3, help="learning rate of GRPO")

@@ -177,9 +177,10 @@ def show_table(table: dict[str, Any]) -> None:
                 f"{against[name]}: named {best['named']:.3f}, primary {best['primary']:.3f}, macro {best['macro']:.3f}"
             )
     for pair in table.get("comparisons", ()):
+        p = f"p {pair['p']:.4f}" if pair["p"] >= 0.0001 else "p < 0.0001"
         smallest = "nothing" if pair["smallest"] is None else f"{pair['smallest']:.3f}"
         click.echo(
-            f"{pair['measure']}, {pair['second']} − {pair['first']}: {pair['difference']:+.3f} (p {pair['p']:.4f}, "
+            f"{pair['measure']}, {pair['second']} − {pair['first']}: {pair['difference']:+.3f} ({p}, "
             f"n {pair['n']}; could show {smallest})"
         )
 
