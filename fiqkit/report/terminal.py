@@ -45,6 +45,18 @@ def _with_interval(name: str) -> Callable[[Row], str]:
     return lambda row: percent_interval(row.get(name), row.get(f"{name}_ci"))
 
 
+def _whole_interval(name: str) -> Callable[[Row], str]:
+    """In whole per cent, where columns are few: "-93 [-100, -33]"."""
+
+    def cell(row: Row) -> str:
+        value, interval = row.get(name), row.get(f"{name}_ci")
+        if value is None or interval is None:
+            return percent(value)
+        return "{:.0f} [{:.0f}, {:.0f}]".format(*(100 * x + 0.0 for x in (value, *interval)))
+
+    return cell
+
+
 def _number(name: str, decimals: int = 2) -> Callable[[Row], str]:
     return lambda row: number(row.get(name), decimals)
 
@@ -81,6 +93,10 @@ COLUMNS = (
     Column("commit", _share("commitment"), _WIDEST),
 )
 # What a table of orbits leads with at 80 columns: its accuracy has no room for an interval, nor the rest for a place.
+_SHORTER = {
+    "intent %": Column("intent %", _whole_interval("intent_resolved")),
+    "accuracy %": Column("accuracy %", _share("accuracy")),
+}
 _ORBITS_NARROW = {"n", "intent %", "bits", "accuracy %", "asked", "AC@1 n/t/c"}
 _ROOMY = 128  # columns from which on there is room between the numbers, too
 LEGEND = (
@@ -110,9 +126,10 @@ def _columns(rows: Sequence[Row], width: int) -> list[Column]:
     ]
     narrow = width < _WIDE[0]
     orbits = narrow and any(row.get("intent_resolved") is not None for row in rows)
-    accuracy = Column("accuracy %", _share("accuracy"))
-    columns = [accuracy if orbits and c.heading == accuracy.heading else c for c in COLUMNS if c.shown(rows, width)]
-    return [*apart, *NAMES, *(c for c in columns if not orbits or c.heading in _ORBITS_NARROW)]
+    shown = [column for column in COLUMNS if column.shown(rows, width)]
+    if orbits:
+        shown = [_SHORTER.get(c.heading, c) for c in shown if c.heading in _ORBITS_NARROW]
+    return [*apart, *NAMES, *shown]
 
 
 def tells_apart(rows: Sequence[Row], name: str) -> bool:

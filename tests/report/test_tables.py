@@ -93,7 +93,7 @@ def test_orbits_lead(report, width):
     lines = out.getvalue().splitlines()
     assert max(map(len, lines)) <= width
     assert lines[0].index("intent %") < lines[0].index("bits") < lines[0].index("accuracy %")
-    assert "12.5 [-10.0, 30.0]" in lines[2]
+    assert ("12 [-10, 30]" if width == 80 else "12.5 [-10.0, 30.0]") in lines[2]
     assert "at most 0 in expectation" in " ".join(lines)
 
 
