@@ -197,7 +197,7 @@ def test_a_real_model_is_held_to_the_structure_and_states_its_confidence(tmp_pat
         modes=("category-aware",),
         confidence="post-hoc",
         retrieval="own",
-        max_tokens=160,
+        max_tokens=400,
     )
     run = asyncio.run(evaluate(Settings(lineup=lineup, store=tmp_path / "runs.db", limit=2))).run
     for _, episode in Store(tmp_path / "runs.db").episodes(run):

@@ -48,5 +48,7 @@ def test_it_asks_on_category_about_companies_that_it_never_saw(tmp_path: Path) -
     finally:
         store.close()
     assert all(e.asked for e in episodes)
-    assert sum(e.questions[0].central in e.categories for e in episodes) >= len(episodes) / 2
+    assert (
+        sum(e.questions[0].central in e.categories for e in episodes) >= len(episodes) / 4
+    )  # on whole passages; its base, none
     assert orbit_numbers(episodes)["orbits"] == 5

@@ -16,7 +16,7 @@ BUNDLED = Path(__file__).parents[2] / "fiqkit" / "bench_data"
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A Qwen3 of 4 layers with random weights and a byte-level tokenizer."""
-    return make_checkpoint(tmp_path_factory.mktemp("tiny"), "qwen3", max_position_embeddings=16384)
+    return make_checkpoint(tmp_path_factory.mktemp("tiny"), "qwen3", max_position_embeddings=40960)
 
 
 @pytest.fixture
