@@ -51,13 +51,13 @@ def splits(instances: Path | None, test_items: Path | None, out: Path, as_json: 
     """
     from fiqkit import bench_data
     from fiqkit.datasets import read_instances, read_jsonl
-    from fiqkit.models.cards.weights import write_atomically
     from fiqkit.train.splits import around, by_company
+    from fiqkit.whole_file import write_text
 
     everything = read_instances(instances or bench_data.INSTANCES)
     test = [str(row["instance_id"]) for _, row in read_jsonl(test_items) if "instance_id" in row] if test_items else []
     parts = around(test, everything) if test_items else by_company(everything)
-    write_atomically(out, json.dumps({name: [i.instance_id for i in part] for name, part in parts.items()}, indent=1))
+    write_text(out, json.dumps({name: [i.instance_id for i in part] for name, part in parts.items()}, indent=1))
     tested, kept = {i.cluster for i in parts["test"]}, {id(i) for part in parts.values() for i in part}
     outside = {i.cluster for i in everything if id(i) not in kept}
     told = {name: {"items": len(part), "companies": len({i.cluster for i in part})} for name, part in parts.items()}

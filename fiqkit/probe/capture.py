@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fiqkit.errors import UserError
-from fiqkit.models.cards.weights import write_atomically
+from fiqkit.whole_file import write_text
 
 if TYPE_CHECKING:
     import torch
@@ -205,7 +205,7 @@ def save(folder: Path, condition: str, states: torch.Tensor, key: str, about: Ma
         keys = {}
     points, items, width = states.shape
     body = {**about, "points": points, "items": items, "width": width, "keys": {**keys, condition: key}}
-    write_atomically(manifest, json.dumps(body, ensure_ascii=False, indent=1))
+    write_text(manifest, json.dumps(body, ensure_ascii=False, indent=1))
 
 
 def open_states(folder: Path, conditions: Sequence[str]) -> States:

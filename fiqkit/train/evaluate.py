@@ -17,7 +17,7 @@ from fiqkit.errors import UserError
 from fiqkit.metrics.orbits import orbit_numbers
 from fiqkit.metrics.scored import Scored
 from fiqkit.models.cards.cards import find_card
-from fiqkit.models.cards.weights import locate, to_transformers, write_atomically
+from fiqkit.models.cards.weights import locate, to_transformers
 from fiqkit.models.checks.adapters import check_base
 from fiqkit.records import Instance, Passage
 from fiqkit.run.evaluation import Settings, evaluate
@@ -32,6 +32,7 @@ from fiqkit.train.recipe import Recipe
 from fiqkit.train.reward import terms
 from fiqkit.train.splits import check
 from fiqkit.train.watch import Say
+from fiqkit.whole_file import write_text
 
 _NOT_IN_A_NAME = re.compile(r"[^\w.-]")
 
@@ -81,7 +82,7 @@ def held_out(
         say(f"{stage}: evaluating on {len(items)} items")
         rows.append(score(stage, chosen, recipe, items, passages, out))
     table = {"recipe": recipe.name, "split": split, "stages": rows, "baselines": baselines(items)}
-    write_atomically(out / "evaluation.json", json.dumps(table, ensure_ascii=False, indent=1))
+    write_text(out / "evaluation.json", json.dumps(table, ensure_ascii=False, indent=1))
     return table
 
 
@@ -114,7 +115,7 @@ def _note_reading(adapter: Path, instances: Sequence[Instance], out: Path) -> No
     if not any(read["items"] == items and read["out"] == str(out.resolve()) for read in readings):
         now = datetime.now(UTC).isoformat(timespec="seconds")
         readings.append({"items": items, "n": len(instances), "at": now, "out": str(out.resolve())})
-        write_atomically(adapter / _READ, json.dumps(readings, indent=1))
+        write_text(adapter / _READ, json.dumps(readings, indent=1))
 
 
 def _items_hash(instances: Sequence[Instance]) -> str:
@@ -148,7 +149,7 @@ def score(
         result_tokens=rollout.result_tokens,
         max_tokens=rollout.max_tokens,
         retrieval=rollout.retrieval,
-        context=_context(recipe),
+        context=recipe.context,
     )
     settings = Settings(
         lineup=lineup,
@@ -218,11 +219,6 @@ def _in_category(name: str, episodes: Sequence[Scored]) -> dict[str, Any]:
     }
 
 
-def _context(recipe: Recipe) -> int:
-    """More than a training row holds: an untaught model rambles."""
-    return 2 * recipe.max_length + recipe.rollout.max_tokens
-
-
 def _begun(store: Path, stage: str) -> str | None:
     """The run of this stage that was begun earlier, to go on with."""
     if not store.is_file():
@@ -240,12 +236,12 @@ def _cards(stage: str, adapter: Path | None, recipe: Recipe, out: Path) -> Path:
     card = find_card(recipe.model)
     served = card.engine == "llama_cpp"  # the same weights, and several times faster than transformers on a CPU
     base = locate(card) if served else to_transformers(card)
-    context = card.context or _context(recipe)
+    context = card.context or recipe.context
     engine = card.engine if served else "transformers"
     fields = {"engine": engine, "weights": str(base.resolve()), "context": context, "measures": True}
     if adapter is not None:
         fields["adapter"] = str(adapter.resolve())
     path = out / f"{stage}.toml"
     lines = (f"{key} = {json.dumps(value)}" for key, value in fields.items())
-    write_atomically(path, "\n".join((f"[{json.dumps(stage)}]", *lines)) + "\n")
+    write_text(path, "\n".join((f"[{json.dumps(stage)}]", *lines)) + "\n")
     return path

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from fiqkit.errors import UserError
-from fiqkit.models.cards.weights import write_atomically
 from fiqkit.models.checks.adapters import RECORD
 from fiqkit.records import Instance, Passage
 from fiqkit.train.baselines import baselines
@@ -26,6 +25,7 @@ from fiqkit.train.logs import read_log
 from fiqkit.train.recipe import Recipe
 from fiqkit.train.stages import STAGES, Stages
 from fiqkit.train.watch import LOG, Say
+from fiqkit.whole_file import write_text
 
 
 def climb(
@@ -64,12 +64,12 @@ def climb(
             "baselines": baselines(splits["test"], splits["train"]),
             "comparisons": comparisons(episodes_by_stage(rows, out / "evaluation.db"), splits["test"], splits["train"]),
         }
-        write_atomically(out / "ladder.json", json.dumps(table, ensure_ascii=False, indent=1))
+        write_text(out / "ladder.json", json.dumps(table, ensure_ascii=False, indent=1))
     if logs := {stage: read_log(out / stage / LOG) for stage in STAGES if (out / stage / LOG).is_file()}:
         from fiqkit.figures.style import svg
         from fiqkit.figures.training import learning_curves
 
-        write_atomically(out / "curves.svg", svg(learning_curves(logs)))
+        write_text(out / "curves.svg", svg(learning_curves(logs)))
     return table
 
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from fiqkit.errors import UserError
 from fiqkit.models.cards.cards import Card
-from fiqkit.models.cards.weights import to_transformers, write_atomically
+from fiqkit.models.cards.weights import to_transformers
 from fiqkit.models.checkpoint import load_model, load_tokenizer
 from fiqkit.models.checks.adapters import RECORD, check_base, read_record, template_of
 from fiqkit.train.model import need_training
+from fiqkit.whole_file import write_text
 
 
 def merge(adapter: Path, base: Card, out: Path) -> Path:
@@ -44,5 +45,5 @@ def merge(adapter: Path, base: Card, out: Path) -> Path:
     out.mkdir(parents=True, exist_ok=True)
     tokenizer.save_pretrained(str(out))
     merged.save_pretrained(str(out))
-    write_atomically(out / RECORD, json.dumps({**record, "merged": True}, ensure_ascii=False, indent=1))
+    write_text(out / RECORD, json.dumps({**record, "merged": True}, ensure_ascii=False, indent=1))
     return out

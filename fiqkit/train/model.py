@@ -16,12 +16,13 @@ from typing import Any
 from fiqkit import __version__
 from fiqkit.errors import UserError, need
 from fiqkit.models.cards.cards import find_card
-from fiqkit.models.cards.weights import fingerprint, locate, to_transformers, write_atomically
+from fiqkit.models.cards.weights import fingerprint, locate, to_transformers
 from fiqkit.models.checkpoint import load_model, load_tokenizer
 from fiqkit.models.checks.adapters import RECORD, check_base
 from fiqkit.models.quantised import quantised_share
 from fiqkit.models.template import ChatTemplate
 from fiqkit.train.recipe import Recipe
+from fiqkit.whole_file import write_text
 
 ACCELERATE = Path(__file__).parent / "accelerate"  # configurations for several GPUs
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -191,7 +192,7 @@ def write_record(out: Path, recipe: Recipe, stage: str, trainee: Trainee, **more
         "versions": {"fiqkit": __version__} | {name: version(name) for name in _PACKAGES},
         **more,
     }
-    write_atomically(out / RECORD, json.dumps(record, ensure_ascii=False, indent=1))
+    write_text(out / RECORD, json.dumps(record, ensure_ascii=False, indent=1))
 
 
 def file_sha256(path: Path) -> str:

@@ -135,6 +135,11 @@ class Recipe:
     grpo: Grpo = field(default_factory=Grpo)
     rollout: Rollout = field(default_factory=Rollout)
 
+    @property
+    def context(self) -> int:
+        """Tokens of context to play an episode in: more than a training row holds, since an untaught model rambles."""
+        return 2 * self.max_length + self.rollout.max_tokens
+
     def describe(self) -> dict[str, Any]:
         """All fields, for the record beside an adapter."""
         return asdict(self)

@@ -20,7 +20,7 @@ from fiqkit.datasets import write_jsonl
 from fiqkit.errors import UserError
 from fiqkit.models import open_engine
 from fiqkit.models.cards.cards import find_card
-from fiqkit.models.cards.weights import to_transformers, write_atomically
+from fiqkit.models.cards.weights import to_transformers
 from fiqkit.models.checks.adapters import RECORD, read_record
 from fiqkit.models.engine import Engine, Sampling
 from fiqkit.models.local.transformers import TransformersEngine
@@ -35,6 +35,7 @@ from fiqkit.train.recipe import Recipe
 from fiqkit.train.splits import check, draw
 from fiqkit.train.teachers import TemplateTeacher
 from fiqkit.train.watch import Say
+from fiqkit.whole_file import write_text
 
 STAGES = ("base", "sft", "kto", "grpo")
 _BEGUN = "begun.json"  # in a stage's folder: what it was begun with
@@ -164,14 +165,13 @@ class Stages:
         if path.is_file():
             return path
         recipe, rollout = self.recipe, self.recipe.rollout
-        context = 2 * recipe.max_length + rollout.max_tokens
         card = find_card(recipe.model)
         adapter = str(self._parent) if self._parent and card.engine == "llama_cpp" else None
         engine: Engine
         if adapter:  # the same weights, and several times faster on a CPU
-            engine = open_engine(card, context=context)
+            engine = open_engine(card, context=recipe.context)
         else:
-            engine = TransformersEngine.wrap(trainee.model, trainee.tokenizer, context=context, parallel=16)
+            engine = TransformersEngine.wrap(trainee.model, trainee.tokenizer, context=recipe.context, parallel=16)
         sampling = Sampling(max_tokens=rollout.max_tokens, temperature=max(rollout.temperature, 0.7))
         agent = EngineAgent("sft", engine, sampling, seed=recipe.seed, adapter=adapter)
         instances = draw(self.splits[split], recipe.kto.items or len(self.splits[split]))
@@ -227,7 +227,7 @@ def _check_begun(folder: Path, now: Mapping[str, Any]) -> None:
             f"{folder}: was begun with {name} = {before.get(name)}, which is {flat.get(name)} now; give another --out"
         )
     folder.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, json.dumps(now))
+    write_text(path, json.dumps(now))
 
 
 def _flat(table: Mapping[str, Any], above: str = "") -> dict[str, Any]:

@@ -20,7 +20,7 @@ from typing import Any
 from fiqkit import __version__
 from fiqkit.errors import UserError
 from fiqkit.metrics.corrected import Instrument
-from fiqkit.models.cards.weights import write_atomically
+from fiqkit.whole_file import write_text
 
 COUNTS = ("hits", "right", "passes", "wrong")
 
@@ -54,11 +54,9 @@ def calibrate(role: str, giver: str, instrument: Instrument, ruled: Path, cards:
     about = {"ruled": f"{ruled.name}@{hashlib.sha256(ruled.read_bytes()).hexdigest()[:8]}", "fiqkit": __version__}
     kept = {**_read(path), f"{role} {giver}": {**entry, **about}}
     try:
-        write_atomically(path, json.dumps(kept, ensure_ascii=False, indent=1, sort_keys=True) + "\n")
-    except OSError as error:
-        raise UserError(
-            f"{path}: cannot be written ({error.strerror}); set FIQKIT_CARDS to a folder of yours"
-        ) from error
+        write_text(path, json.dumps(kept, ensure_ascii=False, indent=1, sort_keys=True) + "\n")
+    except UserError as error:
+        raise UserError(f"{error}; set FIQKIT_CARDS to a folder of yours") from error
     return path
 
 

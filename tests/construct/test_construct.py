@@ -7,44 +7,19 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from reports import annual_reports
 
 from fiqkit.cli import fiqkit
 from fiqkit.construct.audit import audit, read_cases
 from fiqkit.construct.run import construct
 from fiqkit.datasets import read_instances, read_passages
 from fiqkit.errors import UserError
-from fiqkit.filings.ingest import ingest
-
-LINES = {
-    "NetIncomeLoss": 100,
-    "ProfitLoss": 110,
-    "Revenues": 900,
-    "CostOfRevenue": 500,
-    "ResearchAndDevelopmentExpense": 50,
-    "SellingGeneralAndAdministrativeExpense": 70,
-    "IncomeTaxExpenseBenefit": 30,
-    "IncomeTaxesPaidNet": 20,
-    "InterestExpense": 12,
-    "ShareBasedCompensation": 9,
-    "PaymentsToAcquirePropertyPlantAndEquipment": 44,
-    "PaymentsForRepurchaseOfCommonStock": 25,
-    "PaymentsOfDividends": 31,
-}
 
 
 @pytest.fixture
 def facts(tmp_path: Path) -> Path:
     """The annual reports of eight companies; one of two that share a name cannot be asked about."""
-    names = ["ALPHA", "BRAVO", "CHARLIE", "DELTA", "ECHO", "FOXTROT", "GOLF", "GOLF"]
-    rows = []
-    for n, name in enumerate(names, 1):
-        row = {"cik": str(n), "name": f"{name} CORP", "form": "10-K", "accession": f"000000000{n}-24-000001"}
-        row |= {"filed": f"2024-0{n}-01", "u": "USD", "dec": "-6", "dims": {}}
-        row |= {"start": "2023-01-01", "end": "2023-12-31"}
-        rows += [row | {"c": f"us-gaap:{c}", "v": v * 10**6 * (n + 10)} for c, v in LINES.items()]
-    (tmp_path / "facts.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    ingest([tmp_path / "facts.jsonl"], tmp_path / "facts.db")
-    return tmp_path / "facts.db"
+    return annual_reports(tmp_path, ("ALPHA", "BRAVO", "CHARLIE", "DELTA", "ECHO", "FOXTROT", "GOLF", "GOLF"))
 
 
 def test_a_set_from_ones_own_filings_passes_its_own_audit(facts: Path, tmp_path: Path) -> None:

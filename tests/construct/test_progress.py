@@ -9,28 +9,15 @@ import sys
 from pathlib import Path
 
 import pytest
+from reports import annual_reports
 
 from fiqkit.construct.funnel import Funnel, Spent
 from fiqkit.construct.progress import Progress
 from fiqkit.construct.run import construct
 from fiqkit.errors import UserError
-from fiqkit.filings.ingest import ingest
 from fiqkit.models.engine import EngineError
 from fiqkit.models.scripted import ScriptedEngine
 from fiqkit.roles.asking import NoVerdict
-
-LINES = {
-    "NetIncomeLoss": 100,
-    "ProfitLoss": 110,
-    "Revenues": 900,
-    "CostOfRevenue": 500,
-    "ResearchAndDevelopmentExpense": 50,
-    "SellingGeneralAndAdministrativeExpense": 70,
-    "IncomeTaxExpenseBenefit": 30,
-    "ShareBasedCompensation": 9,
-    "PaymentsToAcquirePropertyPlantAndEquipment": 44,
-    "PaymentsOfDividends": 31,
-}
 
 # A process whose constructing model answers so many questions, and then dies as if it was killed from outside.
 PROCESS = """
@@ -59,15 +46,7 @@ print(json.dumps([len(engine.requests), len(built.instances), funnel.row()["spen
 @pytest.fixture
 def facts(tmp_path: Path) -> Path:
     """Annual reports of six companies."""
-    rows = []
-    for n, name in enumerate(("ALPHA", "BRAVO", "CHARLIE", "DELTA", "ECHO", "FOXTROT"), 1):
-        row = {"cik": str(n), "name": f"{name} CORP", "form": "10-K", "accession": f"000000000{n}-24-000001"}
-        row |= {"filed": f"2024-0{n}-01", "u": "USD", "dec": "-6", "dims": {}}
-        row |= {"start": "2023-01-01", "end": "2023-12-31"}
-        rows += [row | {"c": f"us-gaap:{c}", "v": v * 10**6 * (n + 10)} for c, v in LINES.items()]
-    (tmp_path / "facts.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    ingest([tmp_path / "facts.jsonl"], tmp_path / "facts.db")
-    return tmp_path / "facts.db"
+    return annual_reports(tmp_path, ("ALPHA", "BRAVO", "CHARLIE", "DELTA", "ECHO", "FOXTROT"))
 
 
 def test_a_killed_construction_goes_on_and_makes_the_same_set(facts: Path, tmp_path: Path) -> None:

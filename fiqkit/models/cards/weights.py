@@ -12,6 +12,7 @@ from pathlib import Path
 from fiqkit.errors import UserError
 from fiqkit.models.cards.cards import Card
 from fiqkit.models.cards.formats import check_formats, check_header
+from fiqkit.whole_file import write_text
 
 DEFAULT_CONTEXT = 8192  # tokens that a model is opened with where neither its card nor the run says how many
 _PART = re.compile(r"(.+)-(\d{5})-of-(\d{5})\.gguf")
@@ -159,16 +160,8 @@ def _file_digest(file: Path) -> str:
         return known
     with real.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    write_atomically(memo, digest)
+    write_text(memo, digest)
     return digest
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a small file so that a reader sees all of it or nothing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
 
 
 def to_transformers(card: Card) -> Path:

@@ -16,8 +16,9 @@ from pathlib import Path
 from fiqkit import offline
 from fiqkit.errors import UserError
 from fiqkit.models.cards.formats import check_header
-from fiqkit.models.cards.weights import cache_folder, fingerprint, stored_bytes, weight_files, write_atomically
+from fiqkit.models.cards.weights import cache_folder, fingerprint, stored_bytes, weight_files
 from fiqkit.models.opening import abandoned
+from fiqkit.whole_file import write_text
 
 _REFUSED = 3  # exit code: the library said what is wrong, and says it again in this process
 _CONTEXT = 64  # tokens
@@ -47,7 +48,7 @@ def try_to_open(who: str, path: Path) -> None:
             "the file is damaged, or needs another version: fetch it again"
         )
     if code == 0:
-        write_atomically(passed, "")
+        write_text(passed, "")
 
 
 def _trial(who: str, path: Path) -> int:
