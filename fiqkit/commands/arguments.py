@@ -30,10 +30,10 @@ class Command(click.Command):
 
         Raises:
             click.UsageError: names the option.
-        UserError: a file that is read would be written over.
+            UserError: a file that is read would be written over.
         """
         if not ctx.resilient_parsing:
-            _refuse_written(self, ctx, list(args))
+            _refuse_given(self, ctx, list(args))
         rest = super().parse_args(ctx, args)
         if not ctx.resilient_parsing:
             _refuse_numbers(self, ctx)
@@ -80,7 +80,7 @@ class NewFolder(NewFile):
         check_folder(path)
 
 
-def _refuse_written(command: click.Command, ctx: click.Context, args: list[str]) -> None:
+def _refuse_given(command: click.Command, ctx: click.Context, args: list[str]) -> None:
     given, _, order = command.make_parser(ctx).parse_args(args)
     times = Counter(param.name for param in order)
     for param in command.get_params(ctx):

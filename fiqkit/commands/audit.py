@@ -8,14 +8,14 @@ from typing import Any
 import click
 
 from fiqkit.commands.arguments import Command
-from fiqkit.commands.options import json_option, print_json
-
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+from fiqkit.commands.options import EXISTING_FILE, json_option, print_json
 
 
 @click.command(cls=Command)
-@click.argument("file", type=FILE)
-@click.option("--passages", type=FILE, help="Passages of the set; with them what must stand in a passage is held too.")
+@click.argument("file", type=EXISTING_FILE)
+@click.option(
+    "--passages", type=EXISTING_FILE, help="Passages of the set; with them what must stand in a passage is held too."
+)
 @click.option("--why", is_flag=True, help="List each offence with its text.")
 @json_option
 def command(file: Path, passages: Path | None, why: bool, as_json: bool) -> None:

@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING
 import click
 
 from fiqkit.commands.arguments import SEED, Command, NewFolder
-from fiqkit.commands.options import json_option, print_json
+from fiqkit.commands.options import EXISTING_FILE, json_option, print_json
 
 if TYPE_CHECKING:
     from fiqkit.construct.funnel import Funnel
     from fiqkit.construct.pipeline import Built
 
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-
 
 @click.command(cls=Command)
-@click.option("--facts", type=FILE, required=True, help="Fact store (fiqkit ingest) of your filings.")
+@click.option("--facts", type=EXISTING_FILE, required=True, help="Fact store (fiqkit ingest) of your filings.")
 @click.option("--out", type=NewFolder(), required=True, help="Folder of the set.")
 @click.option("--target", type=click.IntRange(1), default=600, show_default=True, help="Instances wanted.")
 @click.option("--constructor", default="facts", show_default=True, help="facts (by rule), or a model card.")
 @click.option("--verifier", default="rules", show_default=True, help="rules, one or two model cards, or none.")
-@click.option("--exclude", type=FILE, multiple=True, help="Instances of another set, whose orbits are not made again.")
+@click.option(
+    "--exclude", type=EXISTING_FILE, multiple=True, help="Instances of another set, whose orbits are not made again."
+)
 @click.option("--filed-after", metavar="DATE", help="Only filings after this date (YYYY-MM-DD).")
 @click.option(
     "--passages", type=click.IntRange(0), default=0, help="Passages of the corpus at least, others' included."

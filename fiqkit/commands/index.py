@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from fiqkit.commands.arguments import SEED, Group, NewFolder
+from fiqkit.commands.options import EXISTING_FILE
 
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 _EMBEDDERS = click.Choice(["minilm", "none"])
 
@@ -21,11 +21,11 @@ def command() -> None:
 
 
 @command.command()
-@click.option("--passages", type=_FILE, required=True, help="Passages, one JSON object a line.")
+@click.option("--passages", type=EXISTING_FILE, required=True, help="Passages, one JSON object a line.")
 @click.option("--out", type=NewFolder(), required=True, help="Folder of the index; an index in it is replaced.")
 @click.option(
     "--instances",
-    type=_FILE,
+    type=EXISTING_FILE,
     help="Also index a passage, built from the evidence, for each instance that lacks its own.",
 )
 @click.option("--embedder", type=_EMBEDDERS, default="minilm", show_default=True, help="none: BM25 alone, no torch.")

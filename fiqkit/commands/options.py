@@ -14,6 +14,7 @@ import click
 from fiqkit import offline
 
 FILE = click.Path(path_type=Path)
+EXISTING_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 store_option = click.option(
     "--store", type=FILE, default="fiqkit.db", show_default=True, help="SQLite file of the recorded runs."

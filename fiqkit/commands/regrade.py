@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 
 from fiqkit.commands.arguments import Command
-from fiqkit.commands.options import json_option, print_json
+from fiqkit.commands.options import EXISTING_FILE, json_option, print_json
 
 
 @click.command(cls=Command)
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("file", type=EXISTING_FILE)
 @json_option
 def command(file: Path, as_json: bool) -> None:
     """Grade and judge the capsule FILE again by the rules, and say what has changed.

@@ -8,15 +8,14 @@ from pathlib import Path
 import click
 
 from fiqkit.commands.arguments import Command
-from fiqkit.commands.options import json_option, print_json
+from fiqkit.commands.options import EXISTING_FILE, json_option, print_json
 
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _SHOWN = 20
 
 
 @click.command(cls=Command)
-@click.argument("file", type=FILE)
-@click.option("--facts", type=FILE, help="Fact store (fiqkit ingest) that holds the filings.")
+@click.argument("file", type=EXISTING_FILE)
+@click.option("--facts", type=EXISTING_FILE, help="Fact store (fiqkit ingest) that holds the filings.")
 @json_option
 def command(file: Path, facts: Path | None, as_json: bool) -> None:
     """Recompute every value of a set from the facts that its certificates name, or every hash of a capsule.

@@ -32,6 +32,7 @@ from fiqkit.train import grpo, kto, memory, sft
 from fiqkit.train.demos import Demo, demonstrate, read_demos, world_for, yields
 from fiqkit.train.model import Trainee, check_machine, file_sha256, load, main_first, write_record
 from fiqkit.train.recipe import Recipe
+from fiqkit.train.rows import Row
 from fiqkit.train.splits import check, draw
 from fiqkit.train.teachers import TemplateTeacher
 from fiqkit.train.watch import Say
@@ -97,12 +98,12 @@ class Stages:
         kept["validation"] = self._demos("validation")
         kept = {name: [demo for demo in demos if demo.clarified] for name, demos in kept.items()}
         kept["train"] += self._silent(len(kept["train"]))
-        kept = {name: self._fitting(name, demos, trainee) for name, demos in kept.items()}
-        rows = {name: sft.rows_of(demos, trainee, self.recipe.max_length) for name, demos in kept.items() if demos}
-        episodes, count = len(kept["train"]), len(rows.get("train", ()))
+        fitting = {name: self._fitting(name, demos, trainee) for name, demos in kept.items()}
+        rows = {name: [row for _, its in found for row in its] for name, found in fitting.items()}
+        episodes, count = len(fitting["train"]), len(rows["train"])
         self.say(f"sft: {episodes} demonstrations in {count} rows, {count / max(episodes, 1):.2f} an episode")
-        train = rows.get("train") or sft.rows_of([], trainee, self.recipe.max_length)
-        metrics = sft.train(trainee, self.recipe, train, rows.get("validation", []), folder, self.say)
+        train = rows["train"] or sft.rows_of([], trainee, self.recipe.max_length)
+        metrics = sft.train(trainee, self.recipe, train, rows["validation"], folder, self.say)
         learned_from = path or self.out / "demos-train.jsonl"
         return metrics, {"demos": file_sha256(learned_from), "episodes": episodes, "rows": count}
 
@@ -119,12 +120,11 @@ class Stages:
         self.say(f"{len(made)} demonstrations without a question are mixed in")
         return made
 
-    def _fitting(self, name: str, demos: list[Demo], trainee: Trainee) -> list[Demo]:
-        """The demonstrations that are no longer than the recipe allows: none is cut."""
+    def _fitting(self, name: str, demos: list[Demo], trainee: Trainee) -> list[tuple[Demo, list[Row]]]:
+        """The demonstrations that are no longer than the recipe allows, each with its rows: none is cut."""
         longest = self.recipe.max_length
-        fitting = [
-            demo for demo in demos if max(len(r.ids) for r in sft.rows_of([demo], trainee, 100 * longest)) <= longest
-        ]
+        found = [(demo, sft.rows_of([demo], trainee, 100 * longest)) for demo in demos]
+        fitting = [(demo, rows) for demo, rows in found if max(len(row.ids) for row in rows) <= longest]
         if len(fitting) < len(demos):
             self.say(
                 f"{name}: {len(demos) - len(fitting)} demonstrations are longer than {longest} tokens and left out"
@@ -153,11 +153,11 @@ class Stages:
         metrics = kto.train(trainee, self.recipe, good, bad, folder, self.say, validation)
         return metrics, {"episodes": file_sha256(path), "good": len(good), "bad": len(bad)}
 
-    def _labelled(self, trainee: Trainee, path: Path) -> tuple[list[Any], list[Any]]:
-        rows: dict[bool, list[Any]] = {True: [], False: []}
-        for demo in self._fitting("own episodes", list(read_demos(path)), trainee):
-            rows[demo.clarified] += sft.rows_of([demo], trainee, self.recipe.max_length)
-        return rows[True], rows[False]
+    def _labelled(self, trainee: Trainee, path: Path) -> tuple[list[Row], list[Row]]:
+        labelled: dict[bool, list[Row]] = {True: [], False: []}
+        for demo, rows in self._fitting("own episodes", list(read_demos(path)), trainee):
+            labelled[demo.clarified] += rows
+        return labelled[True], labelled[False]
 
     def _own_episodes(self, trainee: Trainee, split: str) -> Path:
         """The file of the policy's own episodes on a split, played if it is not there yet."""
