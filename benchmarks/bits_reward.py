@@ -23,11 +23,12 @@ from typing import Any
 from fiqkit import bench_data
 from fiqkit.agent.questions import settling_question
 from fiqkit.datasets import read_instances, read_passages
+from fiqkit.metrics.reward import terms
 from fiqkit.records import Instance, Passage
 from fiqkit.roles.judge.rules import classify_question
 from fiqkit.taxonomy import CATEGORIES
 from fiqkit.train import splits
-from fiqkit.train.reward import bits, bits_terms, terms
+from fiqkit.train.reward import bits, bits_terms
 
 Asker = Callable[[Instance], list[str]]
 

@@ -22,6 +22,7 @@ from typing import Any
 from fiqkit import bench_data
 from fiqkit.agent.dialogue import Dialogue
 from fiqkit.datasets import read_instances, read_passages
+from fiqkit.metrics.reward import terms
 from fiqkit.models.engine import Completion
 from fiqkit.records import Instance, Passage
 from fiqkit.roles.assess import Assessor
@@ -29,7 +30,6 @@ from fiqkit.roles.grader.rules import RulesGrader
 from fiqkit.roles.judge.rules import RulesJudge
 from fiqkit.train.demos import Demo, demonstrate, world_for
 from fiqkit.train.recipe import Rollout
-from fiqkit.train.reward import terms
 
 RETRIEVALS = ("own", "own+spans", "intended-span")
 

@@ -15,9 +15,7 @@ from typing import Any
 
 from fiqkit.datasets import read_jsonl
 from fiqkit.errors import UserError
-
-# A reward that reproduces the logged means: right, first question on a true category, no question, each further one.
-RIGHT, ON_CATEGORY, SILENT, FURTHER = 1.0, 0.7, -0.3, -0.05
+from fiqkit.metrics.reward import terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +69,7 @@ def _field(row: Mapping[str, Any], name: str, kind: type, where: str) -> Any:
 def stage_numbers(stage: Stage) -> dict[str, Any]:
     """{"n", "accuracy", "interaction_rate", "ac1" (over those that asked), "reward"} from the outcomes."""
     n, asked = len(stage.outcomes), [o for o in stage.outcomes if o.asks]
-    rewards = [
-        RIGHT * o.right + (SILENT if not o.asks else ON_CATEGORY * bool(o.on_category) + FURTHER * (o.asks - 1))
-        for o in stage.outcomes
-    ]
+    rewards = [terms(o.right, o.asks, bool(o.on_category)).total for o in stage.outcomes]
     return {
         "n": n,
         "accuracy": sum(o.right for o in stage.outcomes) / n,

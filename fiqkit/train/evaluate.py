@@ -15,6 +15,7 @@ from typing import Any
 from fiqkit.datasets import instance_row, passage_row, record_hash, write_jsonl
 from fiqkit.errors import UserError
 from fiqkit.metrics.orbits import orbit_numbers
+from fiqkit.metrics.reward import terms
 from fiqkit.metrics.scored import Scored
 from fiqkit.models.cards.cards import find_card
 from fiqkit.models.cards.weights import locate, to_transformers
@@ -27,9 +28,8 @@ from fiqkit.store.store import Store
 from fiqkit.taxonomy import CATEGORIES
 from fiqkit.train.baselines import baselines, targeting
 from fiqkit.train.demos import own_passages
-from fiqkit.train.model import check_machine
+from fiqkit.train.model import check_machine, context_of
 from fiqkit.train.recipe import Recipe
-from fiqkit.train.reward import terms
 from fiqkit.train.splits import check
 from fiqkit.train.watch import Say
 from fiqkit.whole_file import write_text
@@ -149,7 +149,7 @@ def score(
         result_tokens=rollout.result_tokens,
         max_tokens=rollout.max_tokens,
         retrieval=rollout.retrieval,
-        context=recipe.context,
+        context=context_of(recipe),
     )
     settings = Settings(
         lineup=lineup,
@@ -236,7 +236,7 @@ def _cards(stage: str, adapter: Path | None, recipe: Recipe, out: Path) -> Path:
     card = find_card(recipe.model)
     served = card.engine == "llama_cpp"  # the same weights, and several times faster than transformers on a CPU
     base = locate(card) if served else to_transformers(card)
-    context = card.context or recipe.context
+    context = card.context or context_of(recipe)
     engine = card.engine if served else "transformers"
     fields = {"engine": engine, "weights": str(base.resolve()), "context": context, "measures": True}
     if adapter is not None:

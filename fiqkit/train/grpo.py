@@ -12,14 +12,15 @@ from typing import Any
 
 from fiqkit.agent.world import World
 from fiqkit.errors import UserError
+from fiqkit.metrics.reward import Terms
 from fiqkit.models.engine import Sampling
 from fiqkit.models.local.transformers import TransformersEngine
 from fiqkit.records import AnswerVerdict, Instance, Outcome
 from fiqkit.roles.assess import Assessor
 from fiqkit.train import watch
-from fiqkit.train.model import Trainee
+from fiqkit.train.model import Trainee, context_of
 from fiqkit.train.recipe import Recipe
-from fiqkit.train.reward import Terms, bits, bits_terms, scored
+from fiqkit.train.reward import bits, bits_terms, scored
 from fiqkit.train.rollouts import Rolled, Roller
 
 _GAP_OF = 2  # episodes of a step on which the trainer's log probabilities are computed a second time
@@ -67,9 +68,8 @@ def train(
         data_seed=recipe.seed,
     )
     by_id = {instance.instance_id: instance for instance in (*instances, *validation)}
-    longest = trainee.model.config.get_text_config().max_position_embeddings
     engine = TransformersEngine.wrap(
-        trainee.model, trainee.tokenizer, context=min(2 * recipe.max_length, longest), parallel=settings.batch
+        trainee.model, trainee.tokenizer, context=context_of(recipe), parallel=settings.batch
     )
     roller = Roller(
         engine=engine,

@@ -16,6 +16,7 @@ from typing import Any
 from fiqkit import __version__
 from fiqkit.errors import UserError, need
 from fiqkit.models.cards.cards import find_card
+from fiqkit.models.cards.geometry import stated, text_config
 from fiqkit.models.cards.weights import fingerprint, locate, to_transformers
 from fiqkit.models.checkpoint import load_model, load_tokenizer
 from fiqkit.models.checks.adapters import RECORD, check_base
@@ -78,6 +79,12 @@ def check_machine(recipe: Recipe) -> None:
 
     if recipe.gpu and not torch.cuda.is_available():
         raise UserError(f"recipe {recipe.name} needs a GPU, and there is none here; smollm2-cpu trains without")
+
+
+def context_of(recipe: Recipe) -> int:
+    """Tokens of context to play an episode in: the recipe's, but no more than its base was made for."""
+    config = json.loads((to_transformers(find_card(recipe.model)) / "config.json").read_text("utf-8"))
+    return min(recipe.context, stated(text_config(config), "context") or recipe.context)
 
 
 def is_sharded() -> bool:

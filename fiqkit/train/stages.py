@@ -30,7 +30,7 @@ from fiqkit.roles.grader.rules import RulesGrader
 from fiqkit.roles.judge.rules import RulesJudge
 from fiqkit.train import grpo, kto, memory, sft
 from fiqkit.train.demos import Demo, demonstrate, read_demos, world_for, yields
-from fiqkit.train.model import Trainee, check_machine, file_sha256, load, main_first, write_record
+from fiqkit.train.model import Trainee, check_machine, context_of, file_sha256, load, main_first, write_record
 from fiqkit.train.recipe import Recipe
 from fiqkit.train.rows import Row
 from fiqkit.train.splits import check, draw
@@ -169,9 +169,9 @@ class Stages:
         adapter = str(self._parent) if self._parent and card.engine == "llama_cpp" else None
         engine: Engine
         if adapter:  # the same weights, and several times faster on a CPU
-            engine = open_engine(card, context=recipe.context)
+            engine = open_engine(card, context=context_of(recipe))
         else:
-            engine = TransformersEngine.wrap(trainee.model, trainee.tokenizer, context=recipe.context, parallel=16)
+            engine = TransformersEngine.wrap(trainee.model, trainee.tokenizer, context=context_of(recipe), parallel=16)
         sampling = Sampling(max_tokens=rollout.max_tokens, temperature=max(rollout.temperature, 0.7))
         agent = EngineAgent("sft", engine, sampling, seed=recipe.seed, adapter=adapter)
         instances = draw(self.splits[split], recipe.kto.items or len(self.splits[split]))

@@ -61,21 +61,21 @@ def test_sft_and_kto_one_by_one(train: Train, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_grpo_chooses_on_validation_and_the_test_split_is_read_once(train: Train, tmp_path: Path) -> None:
     at = {name: str(tmp_path / name) for name in ("grpo", "evaluation", "elsewhere")}
-    # A rollout may grow to twice the length of a row, and the tiny model has 16,384 positions.
-    shorter = ("max_length=8000",)
-    assert train("grpo", f"--out={at['grpo']}", settings=shorter)["data"]["instances"] == 2
+    # A rollout may grow to twice the length of a row, but not beyond the 40,960 positions of the tiny model.
+    long = ("max_length=30000",)
+    assert train("grpo", f"--out={at['grpo']}", settings=long)["data"]["instances"] == 2
     log = [json.loads(line) for line in (tmp_path / "grpo" / "log.jsonl").read_text().splitlines()]
     assert any("eval_reward" in entry for entry in log)
-    table = train("evaluate", at["grpo"], "--without-base", f"--out={at['evaluation']}", settings=shorter)
+    table = train("evaluate", at["grpo"], "--without-base", f"--out={at['evaluation']}", settings=long)
     assert [(row["stage"], row["n"]) for row in table["stages"]] == [("grpo", 2)]
     assert {"constant", "compound", "ceiling"} <= set(table["baselines"])
     assert (
-        train("evaluate", at["grpo"], "--without-base", f"--out={at['evaluation']}", settings=shorter) == table
+        train("evaluate", at["grpo"], "--without-base", f"--out={at['evaluation']}", settings=long) == table
     )  # nothing anew
     with pytest.raises(
         UserError, match=r"grpo: these 2 items were read for it on \d{4}-.* --again reads them once more"
     ):
-        train("evaluate", at["grpo"], f"--out={at['elsewhere']}", settings=shorter)
+        train("evaluate", at["grpo"], f"--out={at['elsewhere']}", settings=long)
 
 
 def test_what_is_wrong_is_one_line(train: Train, items: list[Instance], tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from chat_templates import TEMPLATES
 from fiqkit.agent.dialogue import Dialogue
 from fiqkit.agent.world import World
 from fiqkit.datasets import read_instances
+from fiqkit.metrics.reward import Terms
 from fiqkit.models.engine import Sampling
 from fiqkit.models.scripted import ScriptedEngine
 from fiqkit.models.template import ChatTemplate
@@ -30,7 +31,6 @@ from fiqkit.train import grpo, kto, sft
 from fiqkit.train.demos import world_for
 from fiqkit.train.model import Trainee, load
 from fiqkit.train.recipe import Recipe
-from fiqkit.train.reward import Terms
 from fiqkit.train.rollouts import Rolled, Roller, TokenPolicy
 from fiqkit.train.rows import Row, join
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from fiqkit.metrics.reward import terms
 from fiqkit.records import (
     AnswerVerdict,
     Ending,
@@ -21,7 +22,7 @@ from fiqkit.records import (
     Outcome,
     QuestionVerdict,
 )
-from fiqkit.train.reward import Weights, bits, bits_terms, scored, terms
+from fiqkit.train.reward import bits, bits_terms, scored
 
 
 @pytest.mark.conformance
@@ -102,4 +103,4 @@ def test_bits_are_those_of_the_readings_that_a_reply_rules_out(make_instance: Ca
 def test_all_bits_are_worth_one_question_on_category() -> None:
     assert bits_terms(True, [1.0, 1.0], 4).total == pytest.approx(1 + 0.7 - 0.05)
     assert bits_terms(True, [], 4).total == pytest.approx(1 - 0.3)
-    assert bits_terms(False, [0.0], 1, Weights()).on_category == 0
+    assert bits_terms(False, [0.0], 1).on_category == 0

@@ -16,6 +16,7 @@ from tiny_models import make_checkpoint
 from fiqkit.agent.policy import EngineAgent
 from fiqkit.agent.reference import ReferenceAgent
 from fiqkit.errors import UserError
+from fiqkit.metrics.reward import Terms
 from fiqkit.models.checks.adapters import RECORD, read_record
 from fiqkit.models.engine import Completion, Sampling
 from fiqkit.models.local.transformers import TransformersEngine
@@ -29,7 +30,6 @@ from fiqkit.train import grpo, kto, sft
 from fiqkit.train.demos import Demo, demonstrate, read_demos, world_for, yields
 from fiqkit.train.model import Trainee, load, write_record
 from fiqkit.train.recipe import Recipe
-from fiqkit.train.reward import Terms
 from fiqkit.train.rollouts import Roller
 from fiqkit.train.rows import Row
 from fiqkit.train.teachers import HintedAgent, TemplateTeacher, hint_text
