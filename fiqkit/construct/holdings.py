@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -84,7 +85,7 @@ class Report:
 
 @dataclass
 class Company:
-    """One company's reports, the earliest first."""
+    """One company's reports under its present name, the earliest first."""
 
     entity: str
     name: str
@@ -111,10 +112,12 @@ def companies(store: FactStore) -> Iterator[Company]:
         reports = _reports(store, entity)
         name = next((report.name for report in reversed(reports) if report.name), None)
         if name:
-            chinese = re.search(r"[\u4e00-\u9fff]", name) is not None
+            chinese = _is_chinese(name)
             shown = name if chinese else short_name(name)
             ticker = entity if chinese else tickers.get(entity)
-            yield Company(entity, shown, ticker, "zh" if chinese else "en", reports)
+            # A report of another name would be shown under one that the company had not taken yet.
+            theirs = [report for report in reports if report.name is None or one_name(report.name, name)]
+            yield Company(entity, shown, ticker, "zh" if chinese else "en", theirs)
 
 
 _FACTS = """SELECT f.entity, coalesce(g.name, f.name), f.concept, f.value, f.unit, f.start, f.end, f.dims,
@@ -189,6 +192,28 @@ def span_of(name: str) -> Span:
 
 
 # --- names ----------------------------------------------------------------------------------------------------------
+
+
+def _is_chinese(name: str) -> bool:
+    return re.search(r"[\u4e00-\u9fff]", name) is not None
+
+
+def one_name(one: str, other: str) -> bool:
+    """Whether two names can be one company's at one time: their first words are alike; in Chinese, all of them is.
+
+    Spelling aside: capitals, full-width letters, spaces, hyphens and apostrophes, a leading "The", and the class of
+    shares that closes a Chinese name (深中华A).
+    """
+    return _told_by(one) == _told_by(other)
+
+
+def _told_by(name: str) -> str:
+    plain = unicodedata.normalize("NFKC", name).casefold()
+    if _is_chinese(plain):
+        return re.sub(r"\s+|[ab]$", "", plain)
+    words = [word for word in re.findall(r"\w+", re.sub("['\u2019.]", "", plain)) if word != "the"]
+    return words[0] if words else ""
+
 
 _REGISTER = re.compile(r"\s*/[A-Za-z]*/?\s*$|\s*\\[A-Z]+\\?\s*$")
 _KIND = re.compile(
