@@ -27,7 +27,7 @@ def render(orbit: Orbit, seed: int, asked: Iterable[str] = ()) -> tuple[list[Ins
     """
     language = orbit.source.language
     away = {topics()[name].family for name in asked} | {topics()[orbit.topic].family}
-    around = [row for row in orbit.around if _family(row) not in away]
+    around = [row for row in orbit.around if family(row) not in away]
     rng = wording.draw(orbit, seed, "lines")
     wanted = _MOST - len(orbit.alternatives)
     if len(around) > wanted:
@@ -57,7 +57,8 @@ def passage_unit(rows: Sequence[Row], code: str, language: str) -> str:
     return wording.unit_of([row.quantity.value for row in rows if row.quantity.kind == MONEY], code)
 
 
-def _family(row: Row) -> str:
+def family(row: Row) -> str:
+    """The family of a line's topic; a line that no question asks for is its own."""
     topic = topics().get(row.topic)
     return topic.family if topic else row.topic
 

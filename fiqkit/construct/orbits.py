@@ -1,8 +1,9 @@
 """What a miner hands to a constructor: an orbit, that is one question's readings with the facts that prove each.
 
 A reading is proved by an operation on facts of the store: `value` of one, `ratio` of two, `growth` from the second to
-the first, `sum` of all, `trailing` (year + year to date − the same stretch a year before). A fact is named by what it
-is, not by a row number, so that any store that holds the filing can recompute it:
+the first, `sum` of all, `difference` of two (and its ratio and growth), `trailing` (year + year to date − the same
+stretch a year before). A fact is named by what it is, not by a row number, so that any store that holds the filing can
+recompute it:
 
     320193 us-gaap:Revenues USD {} 2023-10-01 2024-09-28 10-K 0000320193-24-000123 2024-11-01
 """
@@ -36,6 +37,9 @@ OPERATIONS: dict[str, Callable[[Sequence[float]], float]] = {
     "ratio": lambda v: 100 * v[0] / v[1],
     "growth": lambda v: 100 * (v[0] - v[1]) / abs(v[1]),
     "sum": fsum,
+    "difference": lambda v: v[0] - v[1],
+    "difference ratio": lambda v: 100 * (v[0] - v[1]) / v[2],
+    "difference growth": lambda v: 100 * (v[0] - v[1] - v[2] + v[3]) / abs(v[2] - v[3]),
     "trailing": lambda v: fsum((v[0], v[1], -v[2])),
 }
 

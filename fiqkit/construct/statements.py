@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fiqkit.construct import wording
-from fiqkit.construct.facts import FIGURES, line, passage_unit, source_name
+from fiqkit.construct.facts import FIGURES, family, line, passage_unit, source_name
 from fiqkit.construct.holdings import Company
-from fiqkit.construct.miners.setting import Setting, leading, ratios, settings
+from fiqkit.construct.miners.setting import Setting, comparatives, leading, ratios, settings
 from fiqkit.construct.orbits import Orbit, Row
 from fiqkit.construct.topics import lines, topics
 from fiqkit.records import Passage
@@ -42,7 +42,8 @@ def _groups(setting: Setting, asked: set[str]) -> Iterator[tuple[str, list[Row]]
             instant = setting.language == "en" and setting.span_of(found[0]) == setting.instant
             row = Row(lines()[found[0]].caption, found[1].quantity(), name)
             groups["position" if instant else "results"].append(row)
-    groups["results"] += [row for row in ratios(setting, "assets") if row.topic not in asked]
+    others = (*comparatives(setting, "assets"), *ratios(setting, "assets"))
+    groups["results"] += [row for row in others if family(row) not in asked]
     yield from groups.items()
 
 

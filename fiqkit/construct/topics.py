@@ -41,13 +41,13 @@ class Line:
 
 # topic | family | kind | words in English | words in Chinese
 _TOPICS = """
-revenue | revenue | money | revenue; sales | 营业收入; 收入
+revenue | revenue | money | revenue; sales | 营收; 收入
 profit | profit | money | profit; earnings | 净利润
 eps | eps | per_share | earnings per share | 每股收益
 profit margin | profit | percent | profit margin | 利润率
 revenue growth rate | revenue growth | percent | revenue growth rate; sales growth rate | 营收增长率
-profit growth rate | profit growth | percent | profit growth rate | 净利润增长率
-performance growth rate | growth | percent | | 业绩增长率
+profit growth rate | profit growth | percent | profit growth rate | 净利润增长率; 净利润增速; 净利润同比增长率
+net margin | profit | percent | | 净利率; 销售净利率
 cash | cash | money | cash position; cash holdings | 现金余额
 equity | equity | money | equity | 净资产
 assets | assets | money | assets | 资产
@@ -111,6 +111,7 @@ profit | 净利润 | 净利润（含少数股东损益）
 profit | net_profit_incl_minority | 净利润（含少数股东损益）
 profit | 归母净利润 | 净利润（归属于母公司股东）
 profit | net_profit_parent | 净利润（归属于母公司股东）
+profit | 归属于母公司所有者的净利润 | 净利润（归属于母公司股东）
 profit | ProfitLoss | Net income with noncontrolling interests
 profit | GrossProfit | Gross profit
 profit | OperatingIncomeLoss | Operating income
@@ -186,7 +187,10 @@ operating profit | 营业利润 | 营业利润
 operating cash flow | 经营活动现金流净额 | 经营活动产生的现金流量净额
 equity | 归母净资产 | 归属于母公司股东的净资产
 assets | 总资产 | 总资产
+equity | 归属于母公司所有者权益合计 | 归属于母公司股东的净资产
 assets | 资产总额 | 资产总额
+assets | 资产合计 | 资产合计
+liabilities | 负债合计 | 负债合计
 """
 
 

@@ -197,12 +197,6 @@ def test_chinese_profit_by_owner_and_by_what_recurs(tmp_path: Path) -> None:
     assert orbit.source.code == "002002"
 
 
-def test_a_derived_parents_share_is_no_fact(tmp_path: Path) -> None:
-    row = {"code": "600299", "company": "安迪苏", "year": 2019, "归母_source": "derived=净利润-少数股东损益"}
-    profit = {"净利润": 1.2e9, "归母净利润": 0.9e9, "少数股东损益": 0.3e9, "营业总收入": 11e9, "营业收入": 11e9}
-    assert not [key for key in mined(tmp_path, [row | profit]) if key.startswith("entity_scope")]
-
-
 def test_a_fact_is_named_by_what_it_is() -> None:
     name = fact_name("1", "us-gaap:Revenues", "USD", "{}", None, "2023-12-31", "10-K/A", None, None)
     assert name == "1 us-gaap:Revenues USD {} - 2023-12-31 10-K/A - -"

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator
 
 from fiqkit.construct.holdings import Company, Figure, Report, Span
+from fiqkit.construct.miners.chinese import OWNER, equity, profits
 from fiqkit.construct.miners.setting import (
     FASTEST,
     PARENT,
@@ -26,7 +27,6 @@ from fiqkit.construct.miners.setting import (
     same_stretch,
     settings,
     total_revenue,
-    year_before,
 )
 from fiqkit.construct.orbits import Alternative, Orbit
 from fiqkit.construct.topics import lines
@@ -86,8 +86,10 @@ _SMALLEST = 0.1
 def mine(company: Company) -> Iterator[Orbit]:
     """Orbits over whose figure is meant."""
     for setting in settings(company):
-        chinese = company.language == "zh"
-        found = [_chinese(setting), _chinese_growth(setting)] if chinese else [_minority(setting, t) for t in _MINORITY]
+        if company.language == "zh":
+            found = [*profits(setting, OWNER, _NAME, "minority"), equity(setting, _NAME)]
+        else:
+            found = [_minority(setting, topic) for topic in _MINORITY]
         found += [_parts(setting, topic) for topic in _TOPICS]
         found += [_part_growth(setting), _part_margin(setting), _classes(setting)]
         yield from (o for o in found if o)
@@ -121,49 +123,6 @@ def _minority(setting: Setting, topic: str) -> Orbit | None:
             ),
         ),
     )
-
-
-_ZH = (
-    (
-        ("归母净利润", "net_profit_parent"),
-        "净利润（归属于母公司股东）",
-        PARENT["zh"],
-        "归属于母公司股东的净利润，不含少数股东损益",
-    ),
-    (
-        ("净利润", "net_profit_incl_minority"),
-        "净利润（含少数股东损益）",
-        "合并口径，含少数股东损益",
-        "含少数股东损益的净利润",
-    ),
-)
-
-
-def _chinese(setting: Setting) -> Orbit | None:
-    """净利润 with or without the minority's share; tables call the parent's share 净利润 too: both must be there."""
-    alternatives = []
-    for names, caption, entity, constraint in _ZH:
-        figure = next((f for name in names if (f := setting.figure(name))), None)
-        if not figure or figure.value <= 0:
-            return None
-        alternatives.append(reading(setting, caption, figure.quantity(), "profit", constraint, entity=entity))
-    return orbit(f"{_NAME}/minority", "profit", setting, alternatives)
-
-
-def _chinese_growth(setting: Setting) -> Orbit | None:
-    """The growth of either, on the year before."""
-    alternatives = []
-    for names, caption, entity, constraint in _ZH:
-        now = next((f for name in names if (f := setting.figure(name))), None)
-        before = next((f for name in names if (f := setting.report.figure(name, year_before(setting.flow)))), None)
-        if not now or not before or min(now.value, before.value) <= 0:
-            return None
-        quantity = derived("growth", now, before)
-        if abs(quantity.value) > FASTEST:
-            return None
-        caption = f"{caption}增长率（较上年，计算值）"
-        alternatives.append(reading(setting, caption, quantity, "profit growth rate", constraint, entity=entity))
-    return orbit(f"{_NAME}/growth", "profit growth rate", setting, alternatives)
 
 
 def _parts(setting: Setting, topic: str) -> Orbit | None:

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fiqkit.construct.holdings import Company, Figure
+from fiqkit.construct.miners.chinese import RECURRING, profits
 from fiqkit.construct.miners.setting import (
     FASTEST,
-    PARENT,
     Setting,
     beside,
     derived,
@@ -24,7 +24,6 @@ from fiqkit.construct.miners.setting import (
     same_stretch,
     settings,
     total_revenue,
-    year_before,
 )
 from fiqkit.construct.orbits import Alternative, Orbit
 
@@ -162,7 +161,7 @@ def mine(company: Company) -> Iterator[Orbit]:
     """Orbits over the measure that is meant."""
     for setting in settings(company):
         if company.language == "zh":
-            found = [_core(setting), _chinese_growth(setting)]
+            found = [*profits(setting, RECURRING, _NAME, "adjusted")]
         else:
             found = [_measures(setting, *key) for key in _MEASURES]
             found += [_margin(setting), _growth(setting), *_adjusted(setting)]
@@ -266,64 +265,3 @@ _ADJUSTED = {
     "OperatingMargin": ("profit margin", "operating margin"),
     "GrossMargin": ("profit margin", "gross margin"),
 }
-
-
-# --- Chinese --------------------------------------------------------------------------------------------------------
-
-
-def _core(setting: Setting) -> Orbit | None:
-    """归母净利润 beside 扣非净利润, and beside 净利润 with the minority's share where the source has that too."""
-    parent = setting.figure("归母净利润") or setting.figure("net_profit_parent")
-    core = setting.figure("扣非净利润") or setting.figure("net_profit_parent_excl_nonrecurring")
-    if not parent or not core or min(parent.value, core.value) <= 0:
-        return None
-    alternatives = [
-        reading(
-            setting,
-            "净利润（归属于母公司股东）",
-            parent.quantity(),
-            "profit",
-            "归属于母公司股东的净利润，不扣除非经常性损益",
-            entity=PARENT["zh"],
-            metric="净利润，未扣除非经常性损益",
-        ),
-        reading(
-            setting,
-            "净利润（扣除非经常性损益后）",
-            core.quantity(),
-            "profit",
-            "扣除非经常性损益后的净利润（扣非净利润）",
-            entity=PARENT["zh"],
-            metric="扣非净利润，扣除非经常性损益",
-        ),
-    ]
-    return orbit(f"{_NAME}/adjusted", "profit", setting, alternatives)
-
-
-_GROWTHS_ZH = (
-    (("营业总收入", "revenue"), "营业总收入增长率（较上年，计算值）", "营业收入增长率", "营业收入的增长率"),
-    *(
-        (names, f"净利润（{whose}）增长率（较上年，计算值）", "净利润增长率", "净利润的增长率")
-        for names, whose in (
-            (("归母净利润", "net_profit_parent"), "归属于母公司股东"),
-            (("净利润", "net_profit_incl_minority"), "含少数股东损益"),
-        )
-    ),
-)
-
-
-def _chinese_growth(setting: Setting) -> Orbit | None:
-    alternatives: list[Alternative | None] = []
-    for names, caption, metric, constraint in _GROWTHS_ZH:
-        figure = next((f for name in names if (f := setting.figure(name))), None)
-        before = next((f for name in names if (f := setting.report.figure(name, year_before(setting.flow)))), None)
-        if not figure or not before or min(figure.value, before.value) <= 0 or len(alternatives) == 2:
-            continue
-        quantity = derived("growth", figure, before)
-        if abs(quantity.value) <= FASTEST:
-            alternatives.append(
-                reading(setting, caption, quantity, "performance growth rate", constraint, metric=metric)
-            )
-    if len(alternatives) < 2:
-        return None
-    return orbit(f"{_NAME}/growth of what", "performance growth rate", setting, alternatives)

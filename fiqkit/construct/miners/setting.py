@@ -103,8 +103,14 @@ def leading(setting: Setting, topic: str) -> tuple[str, Figure] | None:
     for concept in concepts(topic):
         figure = setting.figure(concept)
         if figure and figure.value and figure.quantity().kind == topics()[topic].kind:
-            return concept, figure
+            return None if _repeats(setting, concept, figure) else (concept, figure)
     return None
+
+
+def _repeats(setting: Setting, concept: str, figure: Figure) -> bool:
+    """Whether it is 营业收入 to the fen what 营业总收入 is, as for all but lenders and insurers."""
+    total = setting.figure("营业总收入") if concept == "营业收入" else None
+    return total is not None and total.value == figure.value
 
 
 def total_revenue(setting: Setting) -> tuple[str, Figure] | None:
@@ -142,17 +148,21 @@ def beside(setting: Setting, topic: str) -> tuple[Row, ...]:
 _RATIOS = {  # caption, operation, what is divided, by what
     "zh": (
         ("实际所得税率（所得税费用÷利润总额，计算值）", "ratio", ("所得税费用",), ("利润总额",)),
-        ("营业总收入增长率（较上年，计算值）", "growth", ("营业总收入", "revenue"), ()),
-        (
-            "少数股东损益占营业总收入比例（计算值）",
-            "ratio",
-            ("少数股东损益", "minority_interest_profit"),
-            ("营业总收入", "revenue"),
-        ),
-        ("所得税费用占营业总收入比例（计算值）", "ratio", ("所得税费用",), ("总营收",)),
+        ("税前利润率（利润总额÷营业总收入，计算值）", "ratio", ("利润总额",), ("总营收", "营业总收入")),
+        ("营业总收入同比增长率（计算值）", "growth", ("营业总收入", "revenue"), ()),
     ),
     "en": (),
 }
+_COMPARATIVES = ("营业总收入", "revenue", "少数股东损益", "minority_interest_profit")  # as statements print them
+
+
+def comparatives(setting: Setting, topic: str) -> Iterator[Row]:
+    """The year before beside some lines of a Chinese table, which prints few; none of the family that is asked for."""
+    earlier = year_before(setting.flow)
+    for concept in _COMPARATIVES if setting.language == "zh" and earlier else ():
+        line, figure = lines()[concept], setting.report.figure(concept, earlier)
+        if figure and setting.figure(concept) and topics()[line.topic].family != topics()[topic].family:
+            yield Row(f"{line.caption}（{setting.period(earlier)}）", figure.quantity(), line.topic)
 
 
 def ratios(setting: Setting, topic: str) -> Iterator[Row]:
@@ -164,7 +174,7 @@ def ratios(setting: Setting, topic: str) -> Iterator[Row]:
         else:
             bottom = next((f for name in below if (f := setting.figure(name))), None)
         family = "revenue growth" if operation == "growth" else "ratio"
-        if top and bottom and bottom.value > 0 and not (operation == "growth" and topics()[topic].kind == PERCENT):
+        if top and bottom and bottom.value > 0 and family != topics()[topic].family:
             yield Row(caption, derived(operation, top, bottom), family)
 
 
@@ -191,7 +201,7 @@ def same_stretch(spans: Mapping[Span, Figure], span: Span) -> tuple[Span, Figure
 def derived(operation: str, *figures: Figure) -> Quantity:
     """A quantity computed from figures by one of `OPERATIONS`."""
     value = OPERATIONS[operation]([figure.value for figure in figures])
-    kind = PERCENT if operation in ("ratio", "growth") else figures[0].quantity().kind
+    kind = PERCENT if operation.endswith(("ratio", "growth")) else figures[0].quantity().kind
     return Quantity(value, kind, Proof(operation, tuple(f.name for f in figures)), figures[0].quantity().currency)
 
 
@@ -238,5 +248,9 @@ def orbit(
             return None
     if len(kept) < 2:
         return None
-    rows = (*around(setting, topic), *ratios(setting, topic)) if other is None else tuple(other)
-    return Orbit(miner, topic, setting.source(period), tuple(kept), rows)
+    rows = (
+        other
+        if other is not None
+        else (*around(setting, topic), *comparatives(setting, topic), *ratios(setting, topic))
+    )
+    return Orbit(miner, topic, setting.source(period), tuple(kept), tuple(rows))
