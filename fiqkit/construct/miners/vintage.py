@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from fiqkit.construct.holdings import Company, Figure, Report, Span, months
-from fiqkit.construct.miners.setting import Setting, orbit, period_words, reading, spoken
+from fiqkit.construct.miners.chinese import shows_the_group
+from fiqkit.construct.miners.setting import PARENT, Setting, around, orbit, period_words, ratios, reading, spoken
 from fiqkit.construct.orbits import Alternative, Orbit, Row, apart
 from fiqkit.construct.topics import MONEY, lines, topics
 
@@ -166,21 +168,29 @@ def _flows_to(report: Report, end: str) -> list[Span]:
 
 # --- Chinese --------------------------------------------------------------------------------------------------------
 
-_ZH = {
+_ZH = {  # 扣非净利润 is none: asked for as 净利润 it would be what nobody means at first
     "营业总收入": "revenue",
     "营业收入": "revenue",
     "归母净利润": "profit",
-    "扣非净利润": "profit",
     "经营活动现金流净额": "operating cash flow",
     "归母净资产": "equity",
     "总资产": "assets",
     "资产总额": "assets",
 }
-_CAPTION = {
-    "归母净利润": "净利润（归属于母公司股东）",
+_SAID = {  # concept → how it is printed, where that is not its name
+    "归母净利润": "归属于母公司股东的净利润",
     "经营活动现金流净额": "经营活动产生的现金流量净额",
     "归母净资产": "归属于母公司股东的净资产",
 }
+_PARENTS = ("归母净利润", "归母净资产")
+
+
+class _Version(NamedTuple):
+    """One of two versions: what stands behind a line's name, the interpretation's field, and what a user says."""
+
+    caption: str
+    vintage: str
+    constraint: str
 
 
 def _express(company: Company) -> Iterator[Orbit]:
@@ -189,58 +199,129 @@ def _express(company: Company) -> Iterator[Orbit]:
     final = [r for r in company.reports if r.form in ("年报", "半年报") and r.filed]
     for early in express:
         for late in (r for r in final if (r.filed or "") > (early.filed or "")):
+            versions = (
+                _Version("业绩快报", "业绩快报，首次披露", "业绩快报里的数据"),
+                _Version(f"正式{late.form}", f"正式{late.form}", f"正式{late.form}里的数据"),
+            )
             for concept, topic in _ZH.items():
                 for span, before in early.whole.get(concept, {}).items():
                     after = late.figure(concept, span)
-                    if after and before.value > 0 and after.value > 0:
-                        setting = Setting(company, late, span[1], span if span[0] else None, None)
-                        yield from _pair(setting, concept, topic, (before, after), ("业绩快报", f"正式{late.form}"))
+                    if not after:
+                        continue
+                    setting = Setting(company, late, span[1], span if span[0] else None, None)
+                    if topic != "profit" or not any(shows_the_group(table) for table in _beside(setting)):
+                        yield from _pair(
+                            setting,
+                            concept,
+                            (before, after),
+                            versions,
+                            _lines_beside(setting, topic),
+                            f"业绩快报与{late.form}",
+                        )
+
+
+def _beside(setting: Setting) -> list[Setting]:
+    """The same period in every table that states it, but for the express report."""
+    return [replace(setting, report=report) for report in setting.company.reports if report.form != "业绩快报"]
+
+
+def _lines_beside(setting: Setting, topic: str) -> list[Row]:
+    rows: dict[str, Row] = {}
+    for table in _beside(setting):
+        for row in (*around(table, topic), *ratios(table, topic)):
+            rows.setdefault(row.caption, row)
+    return list(rows.values())
 
 
 def _tables(company: Company) -> Iterator[Orbit]:
-    """调整前 beside 调整后, from the report of a later year."""
+    """调整前 beside 调整后, from the report of a later year.
+
+    A figure before adjustment that an earlier report had put in another's place is no first version, and left out.
+    """
     for report in company.reports:
+        restated = _restated(report)
         for (concept, axis, member), spans in report.parts.items():
             if axis != "vintage" or "调整前" not in member or concept not in _ZH:
                 continue
             revised = report.parts.get((concept, axis, member.replace("调整前", "调整后")), {})
+            name = _disclosed_in(member)
             for span, before in spans.items():
                 after = revised.get(span)
-                if after and before.value > 0 and after.value > 0:
-                    setting = Setting(company, report, span[1], span if span[0] else None, None if span[0] else span)
-                    yield from _pair(setting, concept, _ZH[concept], (before, after), ("调整前", "调整后"))
+                if not after or (concept, span, before.value) in restated:
+                    continue
+                setting = Setting(company, report, span[1], span if span[0] else None, None if span[0] else span)
+                rows = _around_table(setting, _ZH[concept], name)
+                yield from _pair(setting, concept, (before, after), _adjusted(name, span[1]), rows, name or report.form)
+
+
+def _disclosed_in(member: str) -> str:
+    """The report that has a table, "2012年年报"; nothing where the table does not say."""
+    return "".join(part for part in member.split("|") if "调整" not in part)
+
+
+def _restated(report: Report) -> set[tuple[str, Span, float]]:
+    """Every figure after adjustment: (concept, span, value)."""
+    return {
+        (concept, span, figure.value)
+        for (concept, axis, member), spans in report.parts.items()
+        if axis == "vintage" and "调整后" in member
+        for span, figure in spans.items()
+    }
+
+
+def _adjusted(name: str, end: str) -> tuple[_Version, _Version]:
+    """Both versions of a table; only the report of the next year is sure to adjust what was first disclosed."""
+    before = "首次披露" if name.startswith(f"{int(end[:4]) + 1}年") else "重述前"
+    of = f"{name}里" if name else ""
+    return (
+        _Version("调整前", f"{before}（{name}调整前）", f"{of}调整前的数据"),
+        _Version("调整后", f"重述后（{name}调整后）", f"{of}调整后的数据"),
+    )
 
 
 def _pair(
-    setting: Setting, concept: str, topic: str, figures: tuple[Figure, Figure], said: tuple[str, str]
+    setting: Setting,
+    concept: str,
+    figures: tuple[Figure, Figure],
+    versions: tuple[_Version, _Version],
+    rows: list[Row],
+    form: str | None,
 ) -> Iterator[Orbit]:
-    caption = _CAPTION.get(concept, concept)
-    vintages = ("首次披露", "重述后") if said[0] == "调整前" else ("业绩快报，首次披露", "正式报告")
+    """Both versions of a figure; the passage is headed by the report, or the two of them, that print both."""
+    topic = _ZH[concept]
+    if min(figure.value for figure in figures) <= 0:
+        return
+    entity = {"entity": PARENT["zh"]} if concept in _PARENTS else {}
     alternatives = [
         reading(
-            setting, f"{caption}（{word}）", figure.quantity(), topic, f"{word}的数据", vintage=f"{vintage}（{word}）"
+            setting,
+            f"{_SAID.get(concept, concept)}（{version.caption}）",
+            figure.quantity(),
+            topic,
+            version.constraint,
+            vintage=version.vintage,
+            **entity,
         )
-        for figure, word, vintage in zip(figures, said, vintages, strict=True)
+        for figure, version in zip(figures, versions, strict=True)
     ]
-    rows = _around_table(setting, topic)
-    made = orbit(f"{_NAME}/revised", topic, setting, alternatives[::-1], other=rows)
+    period = period_words((f"{setting.end[:4]}-01-01", setting.end), "zh")
+    made = orbit(f"{_NAME}/revised", topic, setting, alternatives[::-1], other=rows, period=f"{period}数据")
     if made:
-        yield made
+        yield replace(made, source=replace(made.source, form=form))
 
 
-def _around_table(setting: Setting, topic: str) -> list[Row]:
-    """Other lines of the same table, in the version after adjustment; of a plain report its other lines."""
-    from fiqkit.construct.miners.setting import around
-
-    rows = {row.topic: row for row in around(replace(setting), topic)}
-    end = setting.end
+def _around_table(setting: Setting, topic: str, name: str) -> list[Row]:
+    """Other lines of the same report, before and after adjustment; of one that is not named its plain lines too."""
+    plain = () if name else around(setting, topic)
+    rows = {(row.topic, ""): row for row in plain}
     for (concept, axis, member), spans in setting.report.parts.items():
-        if axis != "vintage" or "调整后" not in member:
+        if axis != "vintage" or _disclosed_in(member) != name:
             continue
         other = _ZH.get(concept) or (lines()[concept].topic if concept in lines() else None)
-        if other is None or topics()[other].family == topics()[topic].family or other in rows:
+        if other is None or topics()[other].family == topics()[topic].family or (other, "") in rows:
             continue
-        figure = next((f for span, f in spans.items() if span[1] == end and months(span) in (0, 12)), None)
+        figure = next((f for span, f in spans.items() if span[1] == setting.end and months(span) in (0, 12)), None)
+        word = "调整前" if "调整前" in member else "调整后"
         if figure:
-            rows[other] = Row(f"{_CAPTION.get(concept, concept)}（调整后）", figure.quantity(), other)
+            rows[other, word] = Row(f"{_SAID.get(concept, concept)}（{word}）", figure.quantity(), other)
     return list(rows.values())
