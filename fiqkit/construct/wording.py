@@ -22,9 +22,9 @@ QUESTIONS = {
     "zh": (
         "{company}的{metric}是多少？",
         "请问{company}的{metric}是多少？",
-        "{company}的{metric}为多少？",
         "{company}披露的{metric}是多少？",
-        "想了解{company}的{metric}，数值是多少？",
+        "帮我查一下{company}的{metric}是多少？",
+        "我想知道{company}的{metric}是多少？",
     ),
 }
 CONTEXTS = {
@@ -34,7 +34,7 @@ CONTEXTS = {
         "To be exact: {constraint}.",
         "I want {constraint}.",
     ),
-    "zh": ("我要的是：{constraint}。", "请按这个来：{constraint}。", "指的是{constraint}。", "需要的是{constraint}。"),
+    "zh": ("我说的是{constraint}。", "我要的是{constraint}。", "我想看的是{constraint}。", "我需要的是{constraint}。"),
 }
 _HEAD = {
     "en": "{company}{ticker}{form}, {period}{filed}.\nFigures from the report. Amounts in U.S. dollars, per-share "
@@ -126,7 +126,8 @@ def value(quantity: Quantity, language: str, unit: str = "") -> str:
     if quantity.kind != MONEY:
         return f"{quantity.value:.2f}%"
     if language == "zh":
-        return f"{quantity.value / _CHINESE[unit]:,.2f}{unit}"
+        digits = 4 if unit == "亿元" and abs(quantity.value) < 1e9 else 2
+        return f"{quantity.value / _CHINESE[unit]:,.{digits}f}{unit}"
     return _dollars(quantity.value)
 
 
@@ -140,12 +141,12 @@ def _dollars(amount: float) -> str:
 
 
 def unit_of(amounts: list[float], code: str) -> str:
-    """The Chinese unit of a passage: 亿元 for half of the companies whose amounts keep three digits in it, else 万元.
+    """The Chinese unit of a passage: 亿元 for half of the companies whose amounts all reach a tenth of it, else 万元.
 
     Large companies would otherwise be told from small ones by the unit.
     """
     smallest = min((abs(amount) for amount in amounts), default=0)
-    if smallest >= 1e8 and int(code) % 2:
+    if smallest >= 1e7 and int(code) % 2:
         return "亿元"
     return "万元" if smallest >= 1e5 else "元"
 
