@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from datetime import date
 from functools import cached_property
 from typing import NamedTuple
 
+from fiqkit.construct.names import is_chinese, one_name, short_name
 from fiqkit.construct.orbits import Proof, Quantity
 from fiqkit.construct.topics import MONEY, PER_SHARE, PERCENT
 from fiqkit.filings.store import FactStore
@@ -112,7 +112,7 @@ def companies(store: FactStore) -> Iterator[Company]:
         reports = _reports(store, entity)
         name = next((report.name for report in reversed(reports) if report.name), None)
         if name:
-            chinese = _is_chinese(name)
+            chinese = is_chinese(name)
             shown = name if chinese else short_name(name)
             ticker = entity if chinese else tickers.get(entity)
             # A report of another name would be shown under one that the company had not taken yet.
@@ -189,60 +189,3 @@ def span_of(name: str) -> Span:
     """The span that a fact's name states."""
     start, end = name.split(" ")[4:6]
     return (None if start == "-" else start), end
-
-
-# --- names ----------------------------------------------------------------------------------------------------------
-
-
-def _is_chinese(name: str) -> bool:
-    return re.search(r"[\u4e00-\u9fff]", name) is not None
-
-
-def one_name(one: str, other: str) -> bool:
-    """Whether two names can be one company's at one time: their first words are alike; in Chinese, all of them is.
-
-    Spelling aside: capitals, full-width letters, spaces, hyphens and apostrophes, a leading "The", and the class of
-    shares that closes a Chinese name (深中华A).
-    """
-    return _told_by(one) == _told_by(other)
-
-
-def _told_by(name: str) -> str:
-    plain = unicodedata.normalize("NFKC", name).casefold()
-    if _is_chinese(plain):
-        return re.sub(r"\s+|[ab]$", "", plain)
-    words = [word for word in re.findall(r"\w+", re.sub("['\u2019.]", "", plain)) if word != "the"]
-    return words[0] if words else ""
-
-
-_REGISTER = re.compile(r"\s*/[A-Za-z]*/?\s*$|\s*\\[A-Z]+\\?\s*$")
-_KIND = re.compile(
-    r",?\s+(?:incorporated|inc|corporation|corp|company|co|limited|ltd|plc|llc|l\.?\s?l\.?\s?c|l\.?\s?p|lp|n\.?v|s\.?a|"
-    r"& co|and company|& company|/new|the)\.?\s*$",
-    re.IGNORECASE,
-)
-_SMALL = frozenset(("and", "of", "the", "for", "in", "at", "de"))
-
-
-def short_name(name: str) -> str:
-    """A company's name as people say it: without the register's marks, the legal form and capitals.
-
-    "APPLE INC" is "Apple", "AIR PRODUCTS & CHEMICALS INC /DE/" is "Air Products & Chemicals".
-    """
-    plain = name.strip()
-    for pattern in (_REGISTER, _KIND, _KIND):
-        shorter = pattern.sub("", plain).strip(" ,")
-        plain = shorter if len(shorter) > 1 else plain
-    if plain.upper() != plain:
-        return plain
-    words = plain.split()
-    return " ".join(_cased(word, first=place == 0, alone=len(words) == 1) for place, word in enumerate(words))
-
-
-def _cased(word: str, first: bool, alone: bool) -> str:
-    """A word in capitals as it is written: initials stay, that is a short name by itself or letters without a vowel."""
-    if not first and word.lower() in _SMALL:
-        return word.lower()
-    if "&" in word or (len(word) <= 3 and (alone or not re.search(r"[AEIOUY]", word))):
-        return word
-    return "-".join(part.capitalize() for part in word.split("-"))

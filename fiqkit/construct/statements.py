@@ -58,7 +58,7 @@ def _passages(setting: Setting, name: str, rows: list[Row]) -> Iterator[Passage]
 def _passage(setting: Setting, name: str, rows: list[Row]) -> Passage:
     language, company, report = setting.language, setting.company, setting.report
     unit = passage_unit(rows, company.entity, language)
-    period = setting.period(setting.instant if name.startswith("position") else None)
+    period = setting.shown(setting.period(setting.instant if name.startswith("position") else None))
     start = wording.head(
         language=language,
         company=company.name,

@@ -52,25 +52,27 @@ cash | cash | money | cash position; cash holdings | 现金余额
 equity | equity | money | equity | 净资产
 assets | assets | money | assets | 资产
 liabilities | liabilities | money | liabilities | 负债
-property | property | money | fixed assets; property and equipment value | 固定资产
+property | property | money | fixed assets; property and equipment | 固定资产
+property at cost | property | money | |
 intangibles | intangibles | money | intangible assets | 无形资产
-goodwill | intangibles | money | goodwill value | 商誉
+goodwill | intangibles | money | goodwill | 商誉
 deferred tax assets | deferred tax | money | deferred tax assets | 递延所得税资产
+current deferred tax assets | deferred tax | money | |
 deferred tax liabilities | deferred tax | money | deferred tax liabilities | 递延所得税负债
+noncurrent deferred tax liabilities | deferred tax | money | noncurrent deferred tax liabilities | 非流动递延所得税负债
 income taxes | income taxes | money | income taxes; income tax | 所得税
 interest | interest | money | interest cost | 利息支出
 stock compensation | stock compensation | money | stock compensation cost | 股权激励费用
-lease liabilities | leases | money | lease liabilities | 租赁负债
-finance lease liabilities | leases | money | finance lease liabilities | 融资租赁负债
+lease liabilities | leases | money | operating lease liabilities | 租赁负债
 lease cost | lease cost | money | lease cost | 租赁成本
-real estate | property | money | real estate value; investment property value | 投资性房地产
+real estate | property | money | real estate; investment property | 投资性房地产
 loans | loans | money | loan book; loans | 贷款余额
 interest income | interest income | money | interest income | 利息收入
 premiums | premiums | money | premium income | 保费收入
-depreciation | depreciation | money | depreciation expense | 折旧与摊销费用
-receivables | receivables | money | accounts receivable value; receivables value | 应收账款余额
-inventories | inventories | money | inventory value | 存货余额
-payables | payables | money | accounts payable liability | 应付账款余额
+depreciation | depreciation | money | depreciation and amortization | 折旧与摊销费用
+receivables | receivables | money | receivables | 应收账款余额
+inventories | inventories | money | inventory | 存货余额
+payables | payables | money | accounts payable | 应付账款余额
 long-term debt | debt | money | long-term debt | 长期债务
 cost of sales | cost of sales | money | cost of sales | 营业成本
 overheads | overheads | money | selling, general and administrative expenses | 销售和管理费用
@@ -84,16 +86,22 @@ dividends | dividends | money | dividends | 股利
 buybacks | buybacks | money | share repurchase cost | 股份回购成本
 retained earnings | retained earnings | money | accumulated earnings | 未分配利润
 comprehensive income | comprehensive income | money | comprehensive income | 综合收益
-other assets | other assets | money | other assets | 其他资产
-other liabilities | other liabilities | money | other liabilities | 其他负债
+other assets | other assets | money | other noncurrent assets | 其他非流动资产
+other current assets | other assets | money | |
+other liabilities | other liabilities | money | other noncurrent liabilities | 其他非流动负债
+other current liabilities | other liabilities | money | |
 accrued liabilities | other liabilities | money | accrued liabilities | 应计负债
 current assets | assets | money | |
 current liabilities | liabilities | money | |
-deferred revenue | deferred revenue | money | deferred revenue | 递延收入
-treasury stock | treasury stock | money | treasury stock value | 库存股价值
+deferred revenue | deferred revenue | money | |
+treasury stock | treasury stock | money | treasury stock | 库存股价值
 restructuring | restructuring | money | restructuring expenses | 重组费用
 other income | other income | money | other income | 其他收益
+non-operating income | other income | money | |
 operating revenue | revenue | money | |
+gross profit | profit | money | |
+operating income | profit | money | operating income |
+continuing profit | profit | money | |
 pre-tax profit | pre-tax profit | money | | 利润总额
 operating profit | operating profit | money | | 营业利润
 minority interest | minority interest | money | |
@@ -113,9 +121,9 @@ profit | 归母净利润 | 净利润（归属于母公司股东）
 profit | net_profit_parent | 净利润（归属于母公司股东）
 profit | 归属于母公司所有者的净利润 | 净利润（归属于母公司股东）
 profit | ProfitLoss | Net income with noncontrolling interests
-profit | GrossProfit | Gross profit
-profit | OperatingIncomeLoss | Operating income
-profit | IncomeLossFromContinuingOperations | Income from continuing operations
+gross profit | GrossProfit | Gross profit
+operating income | OperatingIncomeLoss | Operating income
+continuing profit | IncomeLossFromContinuingOperations | Income from continuing operations
 eps | EarningsPerShareDiluted | Diluted earnings per share
 eps | EarningsPerShareBasic | Basic earnings per share
 cash | CashAndCashEquivalentsAtCarryingValue | Cash and cash equivalents
@@ -123,14 +131,14 @@ equity | StockholdersEquity | Shareholders' equity
 assets | Assets | Total assets
 liabilities | Liabilities | Total liabilities
 property | PropertyPlantAndEquipmentNet | Property, plant and equipment, net
-property | PropertyPlantAndEquipmentGross | Property, plant and equipment, at cost
+property at cost | PropertyPlantAndEquipmentGross | Property, plant and equipment, at cost
 intangibles | IntangibleAssetsNetExcludingGoodwill | Intangible assets, net
 intangibles | FiniteLivedIntangibleAssetsNet | Intangible assets, net
 goodwill | Goodwill | Goodwill
 deferred tax assets | DeferredTaxAssetsNet | Deferred tax assets
-deferred tax assets | DeferredTaxAssetsNetCurrent | Deferred tax assets, current
+current deferred tax assets | DeferredTaxAssetsNetCurrent | Deferred tax assets, current
 deferred tax liabilities | DeferredIncomeTaxLiabilities | Deferred tax liabilities
-deferred tax liabilities | DeferredTaxLiabilitiesNoncurrent | Deferred tax liabilities, noncurrent
+noncurrent deferred tax liabilities | DeferredTaxLiabilitiesNoncurrent | Deferred tax liabilities, noncurrent
 income taxes | IncomeTaxExpenseBenefit | Income tax expense
 interest | InterestExpense | Interest expense
 stock compensation | ShareBasedCompensation | Stock compensation
@@ -163,18 +171,18 @@ buybacks | PaymentsForRepurchaseOfCommonStock | Shares repurchased
 retained earnings | RetainedEarningsAccumulatedDeficit | Retained earnings
 comprehensive income | ComprehensiveIncomeNetOfTax | Comprehensive income
 other assets | OtherAssetsNoncurrent | Other noncurrent assets
-other assets | OtherAssetsCurrent | Other current assets
+other current assets | OtherAssetsCurrent | Other current assets
 other liabilities | OtherLiabilitiesNoncurrent | Other noncurrent liabilities
-other liabilities | OtherLiabilitiesCurrent | Other current liabilities
+other current liabilities | OtherLiabilitiesCurrent | Other current liabilities
 accrued liabilities | AccruedLiabilitiesCurrent | Accrued liabilities
 current assets | AssetsCurrent | Current assets
 current liabilities | LiabilitiesCurrent | Current liabilities
-deferred revenue | DeferredRevenueCurrent | Deferred revenue
-deferred revenue | ContractWithCustomerLiabilityCurrent | Deferred revenue
+deferred revenue | DeferredRevenueCurrent | Deferred revenue, current
+deferred revenue | ContractWithCustomerLiabilityCurrent | Deferred revenue, current
 treasury stock | TreasuryStockValue | Treasury stock, at cost
 restructuring | RestructuringCharges | Restructuring charges
 other income | OtherNonoperatingIncomeExpense | Other income, net
-other income | NonoperatingIncomeExpense | Non-operating income, net
+non-operating income | NonoperatingIncomeExpense | Non-operating income, net
 revenue | 营业总收入 | 营业总收入
 revenue | 总营收 | 营业总收入
 revenue | revenue | 营业收入

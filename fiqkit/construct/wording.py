@@ -6,7 +6,6 @@ A wording is picked by the orbit's key and the seed: siblings share their questi
 from __future__ import annotations
 
 import random
-import re
 
 from fiqkit.construct.orbits import Alternative, Orbit, Quantity
 from fiqkit.construct.topics import MONEY, PER_SHARE, topics
@@ -16,8 +15,8 @@ QUESTIONS = {
         "What {was} {companys} {metric}?",
         "What did {company} report as its {metric}?",
         "Which figure does {company} give for {metric}?",
-        "What {is} the {metric} of {company}?",
-        "I am looking for {companys} {metric}. Which figure is it?",
+        "What {was} the {metric} of {company}?",
+        "What {metric} did {company} report?",
     ),
     "zh": (
         "{company}的{metric}是多少？",
@@ -55,13 +54,11 @@ def question(orbit: Orbit, seed: int) -> str:
     language, company = orbit.source.language, orbit.source.company
     rng = draw(orbit, seed, "question")
     metric = rng.choice(topics()[orbit.topic].words[language])
-    many = metric.endswith("s")
     return rng.choice(QUESTIONS[language]).format(
         company=company,
         companys=possessive(company),
         metric=metric,
-        was="were" if many else "was",
-        **{"is": "are" if many else "is"},
+        was="were" if metric.endswith("s") else "was",
     )
 
 
@@ -101,7 +98,7 @@ def head(
         company=company,
         ticker=f" ({ticker})" if ticker else "",
         form=f", Form {form}" if form else "",
-        period=re.sub(r"\d{4}-\d\d-\d\d", lambda day: _spoken(day[0]), period),
+        period=period,
         filed=f", filed {_spoken(filed)}" if filed else "",
     )
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from fiqkit.construct.holdings import Figure, companies, fact_name, short_name
+from fiqkit.construct.holdings import Figure, companies, fact_name
 from fiqkit.construct.miners import mine
 from fiqkit.construct.miners.entity import member_name
 from fiqkit.construct.miners.vintage import revision
+from fiqkit.construct.names import short_name
 from fiqkit.construct.orbits import Orbit
 from fiqkit.filings.ingest import ingest
 from fiqkit.filings.store import FactStore

@@ -61,24 +61,6 @@ BASES: tuple[tuple[str, str, tuple[Basis, ...]], ...] = (
         ),
     ),
     (
-        "discounting",
-        "lease liabilities",
-        (
-            (
-                ("OperatingLeaseLiability",),
-                "Operating lease liability, net at present value",
-                "net of imputed interest, at present value",
-                "the present value net of imputed interest",
-            ),
-            (
-                ("LesseeOperatingLeaseLiabilityPaymentsDue",),
-                "Operating lease payments owed, gross and undiscounted",
-                "gross, undiscounted payments",
-                "the gross undiscounted payments",
-            ),
-        ),
-    ),
-    (
         "interest",
         "interest",
         (
@@ -121,7 +103,7 @@ BASES: tuple[tuple[str, str, tuple[Basis, ...]], ...] = (
         (
             (
                 ("AllocatedShareBasedCompensationExpense",),
-                "Stock compensation expense, gross",
+                "Stock compensation expense, pre-tax",
                 "gross, before its tax effect",
                 "the gross cost before its tax effect",
             ),
@@ -249,22 +231,27 @@ BASES: tuple[tuple[str, str, tuple[Basis, ...]], ...] = (
             ),
         ),
     ),
-    (
-        "discounting",
-        "finance lease liabilities",
-        (
-            (
-                ("FinanceLeaseLiability",),
-                "Finance lease liability, net at present value",
-                "net of imputed interest, at present value",
-                "the present value net of imputed interest",
-            ),
-            (
-                ("FinanceLeaseLiabilityPaymentsDue",),
-                "Finance lease payments owed, gross and undiscounted",
-                "gross, undiscounted payments",
-                "the gross undiscounted payments",
-            ),
-        ),
-    ),
 )
+# subtype, topic → concepts of what separates the net figure, which comes first, from the gross one
+BRIDGES: dict[tuple[str, str], tuple[str, ...]] = {
+    ("property", "property"): (
+        "AccumulatedDepreciationDepletionAndAmortizationPropertyPlantAndEquipment",
+        "PropertyPlantAndEquipmentOwnedAccumulatedDepreciation",
+    ),
+    ("amortisation", "intangibles"): ("FiniteLivedIntangibleAssetsAccumulatedAmortization",),
+    ("valuation", "deferred tax assets"): ("DeferredTaxAssetsValuationAllowance",),
+    ("tax effect", "stock compensation"): (
+        "EmployeeServiceShareBasedCompensationTaxBenefitFromCompensationExpense",
+        "AllocatedShareBasedCompensationExpenseTaxBenefit",
+    ),
+    ("property", "real estate"): ("RealEstateInvestmentPropertyAccumulatedDepreciation",),
+    ("allowance", "receivables"): ("AllowanceForDoubtfulAccountsReceivableCurrent",),
+    ("allowance", "inventories"): ("InventoryValuationReserves",),
+    ("allowance", "loans"): (
+        "LoansAndLeasesReceivableAllowance",
+        "FinancingReceivableAllowanceForCreditLosses",
+        "LoansAndLeasesReceivableAllowanceForLoanLosses",
+    ),
+    ("net of cost", "interest income"): ("InterestExpense",),
+    ("interest", "interest"): ("InterestCostsCapitalized", "InterestCostsCapitalizedAdjustment"),
+}

@@ -20,6 +20,7 @@ from fiqkit.construct.miners.setting import (
     PARENT,
     WHOLE,
     Setting,
+    bridged,
     derived,
     leading,
     orbit,
@@ -33,24 +34,34 @@ from fiqkit.construct.topics import lines
 from fiqkit.filings.labels import label
 
 _NAME = "entity_scope"
-# topic → (concept of the parent's share, of the group, what is said of it)
+# topic → (concept of the parent's share, of the group, of the minority's share, what is said of it)
 _MINORITY = {
-    "profit": ("NetIncomeLoss", "ProfitLoss", "Net income"),
+    "profit": (
+        "NetIncomeLoss",
+        "ProfitLoss",
+        (
+            "NetIncomeLossAttributableToNoncontrollingInterest",
+            "MinorityInterestInNetIncomeLossOfConsolidatedEntities",
+        ),
+        "Net income",
+    ),
     "equity": (
         "StockholdersEquity",
         "StockholdersEquityIncludingPortionAttributableToNoncontrollingInterest",
+        ("MinorityInterest",),
         "Total equity",
     ),
     "comprehensive income": (
         "ComprehensiveIncomeNetOfTax",
         "ComprehensiveIncomeNetOfTaxIncludingPortionAttributableToNoncontrollingInterest",
+        ("ComprehensiveIncomeNetOfTaxAttributableToNoncontrollingInterest",),
         "Comprehensive income",
     ),
 }
+_PREFERRED = ("PreferredStockDividends", "DividendsPreferredStock", "PreferredStockDividendsAndOtherAdjustments")
 _AXES = {
     "us-gaap:StatementBusinessSegmentsAxis": "segment",
     "BusinessSegments": "segment",
-    "OperatingActivitiesSegment": "segment",
     "SegmentReportingInformationBySegment": "segment",
     "Segment": "segment",
     "srt:StatementGeographicalAxis": "region",
@@ -59,12 +70,13 @@ _AXES = {
 _NOBODYS = re.compile(
     r"corporat|other|^non|eliminat|intersegment|operating ?segments?$|reportable|unallocat|nonsegment|consolidat|total|"
     r"parent|guarantor|issuer|adjust|reconcil|discontinu|subsidiar|member|continu|single|inter-?company|group$|"
-    r"entity|limited|combined|company$|^domestic|\d",
+    r"entity|limited|combined|company$|^domestic|^international|^foreign|^rest of|^all\b|\d",
     re.IGNORECASE,
 )
 _TOPICS = (
     "revenue",
     "profit",
+    "operating income",
     "assets",
     "cost of sales",
     "capital expenditure",
@@ -96,9 +108,12 @@ def mine(company: Company) -> Iterator[Orbit]:
 
 
 def _minority(setting: Setting, topic: str) -> Orbit | None:
-    parent, group, name = _MINORITY[topic]
+    """None where a stated minority's share is not what separates the two, or preferred dividends are."""
+    parent, group, minority, name = _MINORITY[topic]
     mine, whole = setting.figure(parent), setting.figure(group)
     if not mine or not whole or mine.value * whole.value <= 0:
+        return None
+    if bridged(setting, mine, whole, minority) is False or bridged(setting, mine, whole, _PREFERRED):
         return None
     return orbit(
         f"{_NAME}/minority",

@@ -18,6 +18,7 @@ from fiqkit.construct.miners.setting import (
     FASTEST,
     Setting,
     beside,
+    bridged,
     derived,
     orbit,
     reading,
@@ -68,20 +69,19 @@ _MEASURES: dict[tuple[str, str], tuple[tuple[str, str, str, str], ...]] = {
             "cash, cash equivalents and restricted cash",
             "cash, cash equivalents and restricted cash",
         ),
+    ),
+    ("cash", "investments"): (
+        (
+            "CashAndCashEquivalentsAtCarryingValue",
+            "Cash and cash equivalents",
+            "cash and cash equivalents alone",
+            "cash and cash equivalents alone, without investments",
+        ),
         (
             "CashCashEquivalentsAndShortTermInvestments",
             "Cash, cash equivalents and short-term investments",
             "cash, cash equivalents and short-term investments",
             "cash together with short-term investments",
-        ),
-    ),
-    ("income taxes", "provision"): (
-        ("IncomeTaxExpenseBenefit", "Whole tax provision", "whole tax provision", "the whole provision"),
-        (
-            "CurrentIncomeTaxExpenseBenefit",
-            "Tax provision without deferred taxes",
-            "tax provision without deferred taxes",
-            "the provision without deferred taxes",
         ),
     ),
     ("long-term debt", "current portion"): (
@@ -98,29 +98,6 @@ _MEASURES: dict[tuple[str, str], tuple[tuple[str, str, str, str], ...]] = {
             "the total including the current portion",
         ),
     ),
-    ("intangibles", "indefinite-lived"): (
-        (
-            "IntangibleAssetsNetExcludingGoodwill",
-            "Intangible assets, all lives",
-            "all intangible assets, indefinite-lived ones included",
-            "all intangible assets with the indefinite-lived ones",
-        ),
-        (
-            "FiniteLivedIntangibleAssetsNet",
-            "Intangible assets, finite-lived",
-            "finite-lived intangible assets only",
-            "the finite-lived intangible assets only",
-        ),
-    ),
-    ("depreciation", "with amortization"): (
-        (
-            "DepreciationDepletionAndAmortization",
-            "Depreciation, depletion and amortization",
-            "depreciation plus amortization",
-            "depreciation plus amortization",
-        ),
-        ("Depreciation", "Depreciation alone", "depreciation alone", "depreciation alone"),
-    ),
     ("lease cost", "variable part"): (
         (
             "OperatingLeaseCost",
@@ -135,19 +112,17 @@ _MEASURES: dict[tuple[str, str], tuple[tuple[str, str, str, str], ...]] = {
             "the total lease cost including variable and short-term leases",
         ),
     ),
-    ("lease liabilities", "noncurrent part"): (
-        (
-            "OperatingLeaseLiability",
-            "Operating lease liability, all maturities",
-            "every maturity of the operating lease liability",
-            "every maturity",
-        ),
-        (
-            "OperatingLeaseLiabilityNoncurrent",
-            "Operating lease liability, noncurrent maturities",
-            "noncurrent maturities of the operating lease liability",
-            "noncurrent maturities",
-        ),
+}
+# What goes on alone is a reading where discontinued operations are stated and make the difference: preferred dividends,
+# the minority's share or extraordinary items may do so too.
+_DISCONTINUED = {
+    "IncomeLossFromContinuingOperations": (
+        "IncomeLossFromDiscontinuedOperationsNetOfTax",
+        "IncomeLossFromDiscontinuedOperationsNetOfTaxAttributableToReportingEntity",
+    ),
+    "IncomeLossFromContinuingOperationsPerDilutedShare": (
+        "IncomeLossFromDiscontinuedOperationsNetOfTaxPerDilutedShare",
+        "DiscontinuedOperationIncomeLossFromDiscontinuedOperationNetOfTaxPerDilutedShare",
     ),
 }
 _PROFITS = (
@@ -169,16 +144,22 @@ def mine(company: Company) -> Iterator[Orbit]:
 
 
 def _measures(setting: Setting, topic: str, subtype: str) -> Orbit | None:
-    found = [(setting.figure(m[0]), m[1], m[2], m[3]) for m in _MEASURES[topic, subtype]]
+    stated = [setting.figure(measure[0]) for measure in _MEASURES[topic, subtype]]
     alternatives = [
         reading(setting, caption, figure.quantity(), topic, constraint, metric=metric)
-        if figure and (figure.value > 0 or topic == "eps")
+        if figure and (figure.value > 0 or topic == "eps") and _goes_on(setting, concept, figure, stated[0])
         else None
-        for figure, caption, metric, constraint in found
+        for figure, (concept, caption, metric, constraint) in zip(stated, _MEASURES[topic, subtype], strict=True)
     ]
-    if topic == "profit" and len({f[0].value for f in found if f[0]}) < 2:
-        return None
     return orbit(f"{_NAME}/{subtype}", topic, setting, alternatives)
+
+
+def _goes_on(setting: Setting, concept: str, figure: Figure, all_operations: Figure | None) -> bool:
+    """Whether a figure of continuing operations is apart from that of all by stated discontinued ones, and no other."""
+    bridges = _DISCONTINUED.get(concept)
+    if bridges is None:
+        return True
+    return all_operations is not None and bridged(setting, all_operations, figure, bridges) is True
 
 
 def _margin(setting: Setting) -> Orbit | None:

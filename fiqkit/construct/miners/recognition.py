@@ -1,7 +1,7 @@
 """Recognition policy: on which basis an amount is recognised.
 
-- property, amortisation, valuation, discounting: an asset at cost or net of what was written off, before or after the
-  valuation allowance, a lease as owed or at its present value.
+- property, amortisation, valuation: an asset at cost or net of what was written off, before or after the valuation
+  allowance.
 - interest: what was incurred, what was expensed of it, what was paid in cash; the rest was capitalised.
 - paid: taxes, interest, restructuring, dividends as expensed or declared, or as paid in cash.
 - tax effect: stock compensation before or after its tax effect.
@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fiqkit.construct.holdings import Company, Figure
-from fiqkit.construct.miners.bases import BASES, Basis
-from fiqkit.construct.miners.setting import Setting, beside, derived, orbit, reading, settings, total_revenue
+from fiqkit.construct.miners.bases import BASES, BRIDGES, Basis
+from fiqkit.construct.miners.setting import Setting, beside, bridged, derived, orbit, reading, settings, total_revenue
 from fiqkit.construct.orbits import Orbit
 from fiqkit.construct.topics import lines
 
@@ -56,17 +56,27 @@ def mine(company: Company) -> Iterator[Orbit]:
 
 
 def _basis(setting: Setting, subtype: str, topic: str, bases: tuple[Basis, ...]) -> Orbit | None:
-    alternatives = []
-    for names, caption, basis, constraint in bases:
-        # What is paid is stated for the year to date alone: both must be of one span.
-        figure = next((f for name in names if (f := setting.figure(name))), None)
-        positive = figure is not None and figure.value > 0
-        alternatives.append(
-            reading(setting, caption, figure.quantity(), topic, constraint, basis=basis)
-            if figure and positive
-            else None
-        )
+    # What is paid is stated for the year to date alone: all must be of one span.
+    stated = [next((f for name in basis[0] if (f := setting.figure(name))), None) for basis in bases]
+    found = [figure if figure and figure.value > 0 else None for figure in stated]
+    if not _is_net(setting, BRIDGES.get((subtype, topic)), found):
+        return None
+    alternatives = [
+        reading(setting, caption, figure.quantity(), topic, constraint, basis=basis) if figure else None
+        for figure, (_, caption, basis, constraint) in zip(found, bases, strict=True)
+    ]
     return orbit(f"{_NAME}/{subtype}", topic, setting, alternatives)
+
+
+def _is_net(setting: Setting, bridges: tuple[str, ...] | None, found: list[Figure | None]) -> bool:
+    """Whether the first figure is the second, net: below it, and by what the report says was taken off.
+
+    Filers give an allowance as a net figure, or the cost of one part of what the net figure is of. So with interest
+    expensed, which is what was incurred less what was capitalised.
+    """
+    if bridges is None or not (found[0] and found[-1]):
+        return True
+    return found[0].value < found[-1].value and bridged(setting, found[0], found[-1], bridges) is not False
 
 
 def _timing(setting: Setting) -> Orbit | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -13,8 +14,24 @@ from fiqkit.records import Interpretation
 
 WHOLE = {"en": "consolidated, the whole company", "zh": "合并口径"}
 PARENT = {"en": "attributable to the shareholders of the parent company", "zh": "归属于母公司股东"}
+_CLOSED, _CENT = 0.05, 0.0101  # of a difference, and of one per share, for rounding
 FASTEST = 300.0  # percent; growth from next to nothing is no rate that anybody would quote
+# Families of topics whose figures may be negative; an expense of less than nothing is one whose sign was turned.
+_EITHER_SIGN = {
+    *("profit", "eps", "profit growth", "revenue growth", "growth", "equity", "retained earnings"),
+    *(
+        "comprehensive income",
+        "income taxes",
+        "other income",
+        "pre-tax profit",
+        "operating profit",
+        "minority interest",
+    ),
+    *("operating cash flow", "financing cash flow", "investing cash flow"),
+}
 _LENGTHS = {3: "three months", 6: "six months", 9: "nine months", 12: "fiscal year"}
+_ROUNDED = ("fsds", "mined")  # sources with dates of the SEC's data sets
+_ISO = re.compile(r"\d{4}-\d\d-\d\d")
 _FLOWS = (12, 3, 6, 9)  # the span that a report is first of all about, in this order of preference
 
 
@@ -49,6 +66,17 @@ class Setting:
         """A span as interpretations and heads write it; the setting's own without an argument."""
         return period_words(span or self.flow or self.instant or (None, self.end), self.language)
 
+    def day(self, iso: str) -> str:
+        """A date as passages say it: the SEC's data sets round to a month's end, so of theirs the month alone."""
+        rounded = self.report.source in _ROUNDED and self.language == "en"
+        return spoken(iso[:7] if rounded else iso)
+
+    def shown(self, period: str) -> str:
+        """A period as the head of a passage says it: "three months ended June 30, 2009"."""
+        if self.language == "zh":
+            return period
+        return _ISO.sub(lambda found: self.day(found[0]), period)
+
     def source(self, period: str | None = None) -> Source:
         """Where the passage comes from."""
         company, report = self.company, self.report
@@ -61,7 +89,7 @@ class Setting:
             report.accession,
             report.filed,
             self.end,
-            period or self.period(),
+            self.shown(period or self.period()),
             report.source,
         )
 
@@ -93,7 +121,9 @@ def period_words(span: Span, language: str) -> str:
 
 
 def spoken(iso: str) -> str:
-    """ "June 30, 2023" of "2023-06-30"."""
+    """ "June 30, 2023" of "2023-06-30", "June 2023" of "2023-06"."""
+    if len(iso) == 7:
+        return f"{date.fromisoformat(iso + '-01'):%B %Y}"
     day = date.fromisoformat(iso)
     return f"{day:%B} {day.day}, {day.year}"
 
@@ -102,7 +132,7 @@ def leading(setting: Setting, topic: str) -> tuple[str, Figure] | None:
     """The first concept of a topic that the setting has, and its figure."""
     for concept in concepts(topic):
         figure = setting.figure(concept)
-        if figure and figure.value and figure.quantity().kind == topics()[topic].kind:
+        if figure and printable(figure, topic):
             return None if _repeats(setting, concept, figure) else (concept, figure)
     return None
 
@@ -111,6 +141,15 @@ def _repeats(setting: Setting, concept: str, figure: Figure) -> bool:
     """Whether it is 营业收入 to the fen what 营业总收入 is, as for all but lenders and insurers."""
     total = setting.figure("营业总收入") if concept == "营业收入" else None
     return total is not None and total.value == figure.value
+
+
+def printable(figure: Figure, topic: str) -> bool:
+    """Whether a line can show it: not nought, of the topic's kind, and no expense or balance with its sign turned."""
+    return (
+        figure.value != 0
+        and figure.quantity().kind == topics()[topic].kind
+        and (figure.value > 0 or topics()[topic].family in _EITHER_SIGN)
+    )
 
 
 def total_revenue(setting: Setting) -> tuple[str, Figure] | None:
@@ -196,6 +235,16 @@ def same_stretch(spans: Mapping[Span, Figure], span: Span) -> tuple[Span, Figure
         if months(other) == months(span) and other != span and gap == 12:
             return other, figure
     return None
+
+
+def bridged(setting: Setting, one: Figure, other: Figure, bridges: Sequence[str]) -> bool | None:
+    """Whether what separates two figures is a figure that the report states under one of these concepts.
+
+    Allowances and accumulated depreciation are filed with either sign. None where it states none of them.
+    """
+    stated = [abs(figure.value) for name in bridges if (figure := setting.figure(name))]
+    gap = abs(one.value - other.value)
+    return any(abs(value - gap) <= max(_CLOSED * gap, _CENT) for value in stated) if stated else None
 
 
 def derived(operation: str, *figures: Figure) -> Quantity:

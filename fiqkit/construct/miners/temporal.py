@@ -1,7 +1,7 @@
 """Temporal scope: which stretch of time is meant.
 
-- quarter or year to date: a quarterly report prints both side by side, and the fiscal year where another report has
-  it; the quarter is what its headline gives.
+- quarter or year to date: a quarterly report prints both side by side; the quarter is what its headline gives. The last
+  full fiscal year stands beside them where its annual report is at hand. No figure is from a report of a later date.
 - trailing twelve months: the fiscal year, plus the year to date, less the same stretch a year before; computed from
   figures that reports state, and said to be. Where they end with December, they are the calendar year, and stand
   beside the fiscal year that ended within it.
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import date
 
 from fiqkit.construct.holdings import Company, Figure, Span, months
 from fiqkit.construct.miners.setting import (
@@ -25,7 +26,6 @@ from fiqkit.construct.miners.setting import (
     reading,
     same_stretch,
     settings,
-    spoken,
     total_revenue,
 )
 from fiqkit.construct.orbits import Alternative, Orbit, Quantity
@@ -37,7 +37,7 @@ _SAID = {
     3: ("quarter", "quarter only, three months ended {end}", "the quarter alone"),
     6: ("six months to date", "year to date, six months ended {end}", "the six months to date"),
     9: ("nine months to date", "year to date, nine months ended {end}", "the nine months to date"),
-    12: ("full fiscal year", "full fiscal year ended {end}", "the full fiscal year"),
+    12: ("last full fiscal year", "last full fiscal year, ended {end}", "the last full fiscal year"),
 }
 _TRAILING = ("trailing twelve months, computed", "trailing twelve months to {end}", "the trailing twelve months")
 _CALENDAR = ("calendar year, computed", "calendar year, the twelve months to {end}", "the calendar year")
@@ -79,19 +79,15 @@ def _flow(setting: Setting, topic: str, quarter: Span, longer: Span) -> Orbit | 
     to_date = setting.report.figure(concept, longer)
     if longer != quarter and to_date:
         alternatives.append(_stretch(setting, topic, concept, longer, to_date))
-    whole = _year_that_holds(setting.company, concept, quarter)
-    if whole:
-        alternatives.append(_stretch(setting, topic, concept, *whole))
     subtype = "quarter or to date"
-    years = _trailing(setting, concept, longer) if topics()[topic].kind == MONEY else None
-    if years:
-        quantity, last = years
+    year = _last_year(setting, concept, longer)
+    if year:
+        alternatives.append(_stretch(setting, topic, concept, *year))
+        quantity = _trailing(setting, concept, longer, *year) if topics()[topic].kind == MONEY else None
         calendar = longer[1][5:] >= "12-25"
-        if calendar and not whole:
-            alternatives.append(_stretch(setting, topic, concept, *last))
-            subtype = "fiscal or calendar year"
-        if calendar or longer != quarter:
+        if quantity and (calendar or longer != quarter):
             alternatives.append(_twelve_months(setting, topic, concept, longer[1], quantity, calendar))
+            subtype = "fiscal or calendar year" if calendar else subtype
     if len(alternatives) < 2 or any(a.value <= 0 for a in alternatives):
         return None
     return orbit(f"{_NAME}/{subtype}", topic, setting, alternatives)
@@ -109,36 +105,26 @@ def _stretch(setting: Setting, topic: str, concept: str, span: Span, figure: Fig
     )
 
 
-def _year_that_holds(company: Company, concept: str, quarter: Span) -> tuple[Span, Figure] | None:
-    """The fiscal year that a quarter lies in, from the annual report that is about it."""
-    for report in company.reports:
+def _last_year(setting: Setting, concept: str, longer: Span) -> tuple[Span, Figure] | None:
+    """The fiscal year before the year to date, from the annual report about it, filed no later than this report."""
+    filed = setting.report.filed
+    for report in setting.company.reports:
+        if filed and report.filed and report.filed > filed:
+            continue
         for span, figure in report.whole.get(concept, {}).items():
-            if (
-                months(span) == 12
-                and report.end == span[1]
-                and (span[0] or "") <= (quarter[0] or "") < quarter[1] < span[1]
-            ):
+            if months(span) == 12 and report.end == span[1] and _next_to(span[1], longer[0] or ""):
                 return span, figure
     return None
 
 
-def _trailing(setting: Setting, concept: str, longer: Span) -> tuple[Quantity, tuple[Span, Figure]] | None:
-    """The twelve months to the end of the year to date, computed, and the fiscal year that they are computed from."""
+def _trailing(setting: Setting, concept: str, longer: Span, span: Span, year: Figure) -> Quantity | None:
+    """The twelve months to the end of the year to date, computed from the last fiscal year, `span`."""
     to_date = setting.report.figure(concept, longer)
     before = same_stretch(setting.report.whole.get(concept, {}), longer)
-    if to_date is None or before is None or longer[0] is None:
+    # The last fiscal year begins with the stretch of a year before.
+    if to_date is None or before is None or before[0][0] != span[0]:
         return None
-    for report in setting.company.reports:
-        for span, year in report.whole.get(concept, {}).items():
-            # The last fiscal year begins with the stretch of a year before and ends where this year begins.
-            if (
-                months(span) == 12
-                and report.end == span[1]
-                and span[0] == before[0][0]
-                and _next_to(span[1], longer[0])
-            ):
-                return derived("trailing", year, to_date, before[1]), (span, year)
-    return None
+    return derived("trailing", year, to_date, before[1])
 
 
 def _twelve_months(
@@ -150,8 +136,6 @@ def _twelve_months(
 
 
 def _next_to(end: str, start: str) -> bool:
-    from datetime import date
-
     return 0 <= (date.fromisoformat(start) - date.fromisoformat(end)).days <= 1
 
 
@@ -173,7 +157,7 @@ def _balance(setting: Setting, topic: str) -> Orbit | None:
         [
             reading(
                 setting,
-                f"{lines()[concept].caption} ({_dated(end, place)})",
+                f"{lines()[concept].caption} ({_dated(setting.day(end), place)})",
                 figure.quantity(),
                 topic,
                 f"the balance at the {said}",
@@ -181,12 +165,11 @@ def _balance(setting: Setting, topic: str) -> Orbit | None:
             )
             for place, (end, figure, said) in enumerate(quantities)
         ],
-        period=setting.period(setting.instant),
     )
 
 
-def _dated(end: str, place: int) -> str:
-    return f"{spoken(end)}, fiscal year-end" if place else f"quarter close, {spoken(end)}"
+def _dated(day: str, place: int) -> str:
+    return f"{day}, fiscal year-end" if place else f"quarter close, {day}"
 
 
 def _last_year_end(setting: Setting) -> str | None:

@@ -1,5 +1,6 @@
-"""Filing vintage: which version of a figure is meant, the one first reported or the one that a later filing puts in its
-place.
+"""Filing vintage: which version of a figure is meant, the one reported before or the one that a later filing puts in
+its place. Whether the earlier one was the very first no store can tell: filings may be lacking, and a balance sheet has
+the year before beside its own.
 
 Readings come from two filings of one company that state the same concept for the same period, or from a table that has
 both (调整前 / 调整后, 业绩快报 / 年报). What differs for other reasons is no restatement and is left out: share splits
@@ -15,7 +16,17 @@ from typing import NamedTuple
 
 from fiqkit.construct.holdings import Company, Figure, Report, Span, months
 from fiqkit.construct.miners.chinese import shows_the_group
-from fiqkit.construct.miners.setting import PARENT, Setting, around, orbit, period_words, ratios, reading, spoken
+from fiqkit.construct.miners.setting import (
+    PARENT,
+    Setting,
+    around,
+    orbit,
+    period_words,
+    printable,
+    ratios,
+    reading,
+    spoken,
+)
 from fiqkit.construct.orbits import Alternative, Orbit, Row, apart
 from fiqkit.construct.topics import MONEY, lines, topics
 
@@ -125,7 +136,11 @@ def _versions(
 ) -> list[Alternative]:
     """The later version leads: it is what the filing at hand and every data vendor show."""
     said = (
-        ("as first reported in Form {form}, {filed}", "as first reported", "the figure as it was first reported"),
+        (
+            "before revision, as in Form {form}, {filed}",
+            "as reported before the revision",
+            "the figure as reported before it was revised",
+        ),
         ("as revised in Form {form}, {filed}", "as restated later", "the figure as it was revised later"),
     )
     found = [
@@ -150,13 +165,13 @@ def _lines_of(first: Report, later: Report, span: Span) -> list[Row]:
         for at in spans:
             for concept, line in lines().items():
                 figure = report.figure(concept, at)
-                if figure and figure.value and line.topic not in rows:
+                if figure and line.topic not in rows and printable(figure, line.topic):
                     rows[line.topic] = Row(line.caption, figure.quantity(), line.topic)
     if span[0]:
         for report in (later, first):
             for concept, line in lines().items():
                 figure = report.figure(concept, (None, span[1]))
-                if figure and figure.value and line.topic not in rows:
+                if figure and line.topic not in rows and printable(figure, line.topic):
                     rows[line.topic] = Row(line.caption, figure.quantity(), line.topic)
     return list(rows.values())
 
