@@ -67,6 +67,13 @@ _ORDERED = {
     "us bancorp": "U.S. Bancorp",
     "v f": "VF",
 }
+_PARTS = """
+Baby, Feminine & Family Care; Boeing Defense, Space & Security; Building Solutions North America
+Europe, Middle East & Africa; Exploration & Production; Fabric & Home Care; Frito-Lay North America
+Industrial Intermediates & Infrastructure; MedTech; Midstream Gas & Liquids; Optum Health; OptumRx
+Packaging & Specialty Plastics; PECO Energy; Performance Materials & Coatings; Raytheon Intelligence & Space
+Raytheon Missiles & Defense; UnitedHealthcare; U.S. Retail Coffee; U.S. Markets; Walmart U.S.
+"""
 _SMALL = frozenset(("and", "of", "the", "for", "in", "at", "de"))
 
 
@@ -89,10 +96,23 @@ def short_name(name: str) -> str:
     return " ".join(_cased(word, first=place == 0, alone=len(words) == 1) for place, word in enumerate(words))
 
 
+def part_name(name: str) -> str | None:
+    """A segment's or subsidiary's name as its company writes it, where the identifier does not show it."""
+    return _part_spellings().get(_letters(name.replace(" and ", " ")).replace("&", ""))
+
+
 @cache
 def _spellings() -> dict[str, str]:
-    spelled = [name.strip() for line in _SPELLED.strip().splitlines() for name in line.split(";")]
-    return {_letters(name): name for name in spelled} | {_letters(key): name for key, name in _ORDERED.items()}
+    return {_letters(name): name for name in _listed(_SPELLED)} | {_letters(name): n for name, n in _ORDERED.items()}
+
+
+@cache
+def _part_spellings() -> dict[str, str]:
+    return {_letters(name).replace("&", ""): name for name in _listed(_PARTS)}
+
+
+def _listed(names: str) -> list[str]:
+    return [name.strip() for line in names.strip().splitlines() for name in line.split(";")]
 
 
 def _letters(name: str) -> str:

@@ -100,27 +100,34 @@ def quarterly(**more: object) -> Row:
     return {"form": "10-Q", "accession": "0000000001-23-000009", "filed": "2023-08-01"} | more
 
 
-def test_a_quarter_stands_beside_the_year_to_date_and_the_year_that_holds_it(tmp_path: Path) -> None:
+BEFORE, FIRST_HALF = ("2022-01-01", "2022-12-31"), ("2022-01-01", "2022-06-30")
+
+
+def test_no_figure_is_from_a_report_of_a_later_date(tmp_path: Path) -> None:
+    """A year's total is not known in its second quarter; the year's before is, unless its report came later."""
     rows = [
         fact("Revenues", 30e6, QUARTER, **quarterly()),
         fact("Revenues", 55e6, HALF, **quarterly()),
         fact("Revenues", 120e6, YEAR),
+        fact("Revenues", 90e6, BEFORE, accession="0000000001-23-000001", filed="2023-02-01"),
     ]
     orbit = mined(tmp_path, rows)["temporal_scope/quarter or to date revenue"]
-    assert values_of(orbit) == [30e6, 55e6, 120e6]
+    assert values_of(orbit) == [30e6, 55e6, 90e6]
+    assert orbit.alternatives[2].row.caption == "Revenue (last full fiscal year)"
+    late = [row | {"filed": "2023-08-02"} if row["end"] == BEFORE[1] else row for row in rows]
+    assert values_of(mined(tmp_path, late)["temporal_scope/quarter or to date revenue"]) == [30e6, 55e6]
 
 
 def test_trailing_twelve_months_are_computed_from_three_reported_figures(tmp_path: Path) -> None:
-    before = ("2022-01-01", "2022-12-31")
     rows = [
         fact("Revenues", 30e6, QUARTER, **quarterly()),
         fact("Revenues", 55e6, HALF, **quarterly()),
-        fact("Revenues", 40e6, ("2022-01-01", "2022-06-30"), **quarterly()),
-        fact("Revenues", 90e6, before, accession="0000000001-23-000001", filed="2023-02-01"),
+        fact("Revenues", 40e6, FIRST_HALF, **quarterly()),
+        fact("Revenues", 90e6, BEFORE, accession="0000000001-23-000001", filed="2023-02-01"),
     ]
     orbit = mined(tmp_path, rows)["temporal_scope/quarter or to date revenue"]
-    assert values_of(orbit) == [30e6, 55e6, 90e6 + 55e6 - 40e6]
-    assert orbit.alternatives[2].row.quantity.proof.operation == "trailing"
+    assert values_of(orbit) == [30e6, 55e6, 90e6, 90e6 + 55e6 - 40e6]
+    assert orbit.alternatives[3].row.quantity.proof.operation == "trailing"
 
 
 def test_a_report_that_contradicts_itself_gives_no_reading(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from fiqkit.construct.miners.setting import (
     settings,
     total_revenue,
 )
+from fiqkit.construct.names import part_name
 from fiqkit.construct.orbits import Alternative, Orbit
 from fiqkit.construct.topics import lines
 from fiqkit.filings.labels import label
@@ -70,9 +71,12 @@ _AXES = {
 _NOBODYS = re.compile(
     r"corporat|other|^non|eliminat|intersegment|operating ?segments?$|reportable|unallocat|nonsegment|consolidat|total|"
     r"parent|guarantor|issuer|adjust|reconcil|discontinu|subsidiar|member|continu|single|inter-?company|group$|"
-    r"entity|limited|combined|company$|^domestic|^international|^foreign|^rest of|^all\b|\d",
+    r"entity|limited|combined|company$|^domestic|^international|^foreign|^rest of|^all\b|^geographical|excluding|"
+    r"vendor|\d",
     re.IGNORECASE,
 )
+# A member's identifier has lost its commas and ampersands: four words without an "and" are a list, not a name.
+_SAYABLE = re.compile(r"\S+(?: \S+){0,2}|(?=.* and ).{1,40}")
 _TOPICS = (
     "revenue",
     "profit",
@@ -296,7 +300,10 @@ def member_name(member: str) -> str | None:
         r"^Segment (?=\w)|\s+(?:Reporting )?(?:Segment|Reportable Segment|Business Segment)$", "", label(member)
     )
     name = re.sub(r"^Segment(?=[A-Z])", "", name).replace("Non Us", "Non-U.S.")
-    if _NOBODYS.search(name) or not 1 <= len(name.split()) <= 4 or len(name) < 3 or re.search(r"[a-z]{16}", name):
+    name = re.sub(r"(?<=\w{3}[bcdegikpsxy])and(?= [A-Z])", " and", name)  # "Energyand Transportation"
+    if known := part_name(name):
+        return known
+    if _NOBODYS.search(name) or not _SAYABLE.fullmatch(name) or len(name) < 3 or re.search(r"[a-z]{16}", name):
         return None
     return re.sub(r"\b[Aa]nd\b", "and", name)
 
