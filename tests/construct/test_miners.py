@@ -140,6 +140,7 @@ def test_gross_and_net_and_what_was_paid(tmp_path: Path) -> None:
     rows = [
         fact("PropertyPlantAndEquipmentNet", 40e6, at),
         fact("PropertyPlantAndEquipmentGross", 90e6, at),
+        fact("AccumulatedDepreciationDepletionAndAmortizationPropertyPlantAndEquipment", 50e6, at),
         fact("IncomeTaxExpenseBenefit", 9e6),
         fact("IncomeTaxesPaidNet", 7e6),
     ]

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fiqkit.construct.holdings import Company, companies, one_name
+from fiqkit.construct.holdings import Company, companies
+from fiqkit.construct.names import one_name
 from fiqkit.filings.ingest import ingest
 from fiqkit.filings.store import FactStore
 

@@ -79,7 +79,7 @@ def test_continuing_earnings_per_share_are_apart_by_discontinued_ones(tmp_path: 
 @pytest.mark.parametrize(
     ("net", "gross", "taken_off", "kept"),
     [
-        (40e6, 90e6, None, True),
+        (40e6, 90e6, None, False),  # nothing says what makes the one net
         (40e6, 90e6, -50e6, True),  # filed with the sign of a deduction
         (46e6, 11e6, None, False),  # the allowance was filed as the net figure
         (40e6, 90e6, 20e6, False),  # the cost of what is in service alone
@@ -91,6 +91,22 @@ def test_net_is_gross_less_what_was_taken_off(
     rows = [fact("DeferredTaxAssetsNet", net, AT), fact("DeferredTaxAssetsGross", gross, AT)]
     rows += [fact("DeferredTaxAssetsValuationAllowance", taken_off, AT)] if taken_off else []
     assert ("recognition_policy/valuation deferred tax assets" in mined(tmp_path, rows)) is kept
+
+
+def test_stock_compensation_leads_before_its_tax_effect(tmp_path: Path) -> None:
+    gross, net = "AllocatedShareBasedCompensationExpense", "AllocatedShareBasedCompensationExpenseNetOfTax"
+    effect = "EmployeeServiceShareBasedCompensationTaxBenefitFromCompensationExpense"
+    orbit = mined(tmp_path, [fact(gross, 10e6), fact(net, 7e6), fact(effect, 3e6)])
+    assert values_of(orbit["recognition_policy/tax effect stock compensation"]) == [10e6, 7e6]
+
+
+@pytest.mark.parametrize(("current", "kept"), [(20e6, True), (5e6, False)])
+def test_long_term_debt_is_apart_from_its_noncurrent_part_by_the_current_one(
+    tmp_path: Path, current: float, kept: bool
+) -> None:
+    rows = [fact("LongTermDebtNoncurrent", 80e6, AT), fact("LongTermDebt", 100e6, AT)]
+    rows += [fact("LongTermDebtCurrent", current, AT)]
+    assert ("metric_definition/current portion long-term debt" in mined(tmp_path, rows)) is kept
 
 
 def test_interest_incurred_is_expensed_and_capitalised(tmp_path: Path) -> None:
@@ -182,6 +198,8 @@ def test_cash_is_called_unrestricted_beside_restricted_cash_alone(tmp_path: Path
         ("jnj:MedTechMember", "MedTech"),
         ("x:EnergyandTransportationMember", "Energy and Transportation"),
         ("x:GrandBrandMember", "Grand Brand"),
+        ("exc:CommonwealthEdisonCoMember", "Commonwealth Edison"),
+        ("exc:PecoEnergyCoMember", "PECO Energy"),
     ],
 )
 def test_a_part_has_a_name_that_people_use(member: str, name: str | None) -> None:
@@ -219,11 +237,13 @@ def test_no_version_is_called_the_first_and_the_categorys_question_still_settles
     before = {"form": "10-Q", "accession": "0000000001-24-000007", "filed": "2024-08-01"}
     after = {"form": "10-K", "accession": "0000000001-25-000001", "filed": "2025-02-01"}
     rows: list[Row] = [fact("Goodwill", 100e6, AT, **before), fact("Goodwill", 90e6, AT, **after)]
+    rows += [fact("Revenues", 900e6, **before)]
     orbit = mined(tmp_path, rows)["filing_vintage/revised goodwill"]
     assert [a.row.caption for a in orbit.alternatives] == [
         "Goodwill, as revised in Form 10-K, February 1, 2025",
         "Goodwill, before revision, as in Form 10-Q, August 1, 2024",
     ]
+    assert orbit.source.period == "fiscal year ended December 31, 2023"  # that of the revenue beside it
     for instance in siblings(orbit):
         assert "first" not in instance.context + str(instance.intended_interpretation.vintage)
         assert settles(CATEGORIES["filing_vintage"].template["en"], UserView.of(instance))

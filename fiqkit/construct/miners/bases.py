@@ -232,7 +232,8 @@ BASES: tuple[tuple[str, str, tuple[Basis, ...]], ...] = (
         ),
     ),
 )
-# subtype, topic → concepts of what separates the net figure, which comes first, from the gross one
+# subtype, topic → concepts of what separates the first basis from the last: gross less it is net, and interest incurred
+# less what was capitalised is expensed
 BRIDGES: dict[tuple[str, str], tuple[str, ...]] = {
     ("property", "property"): (
         "AccumulatedDepreciationDepletionAndAmortizationPropertyPlantAndEquipment",

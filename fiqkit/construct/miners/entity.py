@@ -297,7 +297,9 @@ def member_name(member: str) -> str | None:
     if prefix == "country":
         return _PLACES.get(local)
     name = re.sub(
-        r"^Segment (?=\w)|\s+(?:Reporting )?(?:Segment|Reportable Segment|Business Segment)$", "", label(member)
+        r"^Segment (?=\w)|\s+(?:(?:Reporting )?(?:Segment|Reportable Segment|Business Segment)|Co|Inc|Corp|Co LLC)$",
+        "",
+        label(member),
     )
     name = re.sub(r"^Segment(?=[A-Z])", "", name).replace("Non Us", "Non-U.S.")
     name = re.sub(r"(?<=\w{3}[bcdegikpsxy])and(?= [A-Z])", " and", name)  # "Energyand Transportation"

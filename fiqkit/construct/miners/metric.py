@@ -113,9 +113,9 @@ _MEASURES: dict[tuple[str, str], tuple[tuple[str, str, str, str], ...]] = {
         ),
     ),
 }
-# What goes on alone is a reading where discontinued operations are stated and make the difference: preferred dividends,
-# the minority's share or extraordinary items may do so too.
-_DISCONTINUED = {
+# A reading beside the headline → what the report must state to be what separates the two. Preferred dividends, the
+# minority's share and extraordinary items also stand between net income and that of continuing operations.
+_APART_BY = {
     "IncomeLossFromContinuingOperations": (
         "IncomeLossFromDiscontinuedOperationsNetOfTax",
         "IncomeLossFromDiscontinuedOperationsNetOfTaxAttributableToReportingEntity",
@@ -124,6 +124,7 @@ _DISCONTINUED = {
         "IncomeLossFromDiscontinuedOperationsNetOfTaxPerDilutedShare",
         "DiscontinuedOperationIncomeLossFromDiscontinuedOperationNetOfTaxPerDilutedShare",
     ),
+    "LongTermDebt": ("LongTermDebtCurrent", "LongTermDebtAndCapitalLeaseObligationsCurrent", "DebtCurrent"),
 }
 _PROFITS = (
     ("NetIncomeLoss", "net", "net profit"),
@@ -147,19 +148,17 @@ def _measures(setting: Setting, topic: str, subtype: str) -> Orbit | None:
     stated = [setting.figure(measure[0]) for measure in _MEASURES[topic, subtype]]
     alternatives = [
         reading(setting, caption, figure.quantity(), topic, constraint, metric=metric)
-        if figure and (figure.value > 0 or topic == "eps") and _goes_on(setting, concept, figure, stated[0])
+        if figure and (figure.value > 0 or topic == "eps") and _explained(setting, concept, figure, stated[0])
         else None
         for figure, (concept, caption, metric, constraint) in zip(stated, _MEASURES[topic, subtype], strict=True)
     ]
     return orbit(f"{_NAME}/{subtype}", topic, setting, alternatives)
 
 
-def _goes_on(setting: Setting, concept: str, figure: Figure, all_operations: Figure | None) -> bool:
-    """Whether a figure of continuing operations is apart from that of all by stated discontinued ones, and no other."""
-    bridges = _DISCONTINUED.get(concept)
-    if bridges is None:
-        return True
-    return all_operations is not None and bridged(setting, all_operations, figure, bridges) is True
+def _explained(setting: Setting, concept: str, figure: Figure, headline: Figure | None) -> bool:
+    """Whether what separates a reading from the headline is what its caption says."""
+    bridges = _APART_BY.get(concept)
+    return bridges is None or (headline is not None and bool(bridged(setting, headline, figure, bridges)))
 
 
 def _margin(setting: Setting) -> Orbit | None:

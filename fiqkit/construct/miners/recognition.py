@@ -56,27 +56,20 @@ def mine(company: Company) -> Iterator[Orbit]:
 
 
 def _basis(setting: Setting, subtype: str, topic: str, bases: tuple[Basis, ...]) -> Orbit | None:
+    """None where the report does not state what makes gross net: filers give an allowance as a net figure, the cost of
+    one part of what the net figure is of, inventories beside the part of them that is current."""
     # What is paid is stated for the year to date alone: all must be of one span.
     stated = [next((f for name in basis[0] if (f := setting.figure(name))), None) for basis in bases]
     found = [figure if figure and figure.value > 0 else None for figure in stated]
-    if not _is_net(setting, BRIDGES.get((subtype, topic)), found):
-        return None
+    if (subtype, topic) in BRIDGES and found[0] and found[-1]:
+        net, gross = (found[-1], found[0]) if bases[0][2].startswith("gross") else (found[0], found[-1])
+        if net.value >= gross.value or not bridged(setting, net, gross, BRIDGES[subtype, topic]):
+            return None
     alternatives = [
         reading(setting, caption, figure.quantity(), topic, constraint, basis=basis) if figure else None
         for figure, (_, caption, basis, constraint) in zip(found, bases, strict=True)
     ]
     return orbit(f"{_NAME}/{subtype}", topic, setting, alternatives)
-
-
-def _is_net(setting: Setting, bridges: tuple[str, ...] | None, found: list[Figure | None]) -> bool:
-    """Whether the first figure is the second, net: below it, and by what the report says was taken off.
-
-    Filers give an allowance as a net figure, or the cost of one part of what the net figure is of. So with interest
-    expensed, which is what was incurred less what was capitalised.
-    """
-    if bridges is None or not (found[0] and found[-1]):
-        return True
-    return found[0].value < found[-1].value and bridged(setting, found[0], found[-1], bridges) is not False
 
 
 def _timing(setting: Setting) -> Orbit | None:

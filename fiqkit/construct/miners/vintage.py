@@ -100,12 +100,12 @@ def redefined(first: Report, later: Report, concept: str, span: Span, before: Fi
 def _revisions(
     company: Company, first: Report, later: Report, spans: dict[Span, dict[str, tuple[Figure, Figure]]]
 ) -> Iterator[Orbit]:
-    if not first.filed or not later.filed or first.filed >= later.filed or not _one_filer(first, later):
+    if not first.filed or not later.filed or first.filed >= later.filed:
         return
     for span, revised in spans.items():
-        flow, instant = (span, None) if span[0] else (None, span)
-        setting = Setting(company, later, span[1], flow, instant)
-        rows = _lines_of(first, later, span)
+        flow = span if span[0] else _flow_to(first, span[1])
+        setting = Setting(company, later, span[1], flow, (None, span[1]))
+        rows = _lines_of(setting, first)
         seen = set()
         for concept, pair in revised.items():
             topic = lines()[concept].topic
@@ -119,16 +119,9 @@ def _revisions(
                 setting,
                 _versions(setting, concept, topic, pair, (first, later)),
                 other=[row for row in rows if topics()[row.topic].family != family],
-                period=period_words(span, "en"),
             )
             if made:
                 yield made
-
-
-def _one_filer(first: Report, later: Report) -> bool:
-    """Whether both filings go by one name: after a reverse merger a register number has another company's figures."""
-    names = [(report.name or "").casefold().replace(",", " ").split() for report in (first, later)]
-    return names[0][:1] == names[1][:1]
 
 
 def _versions(
@@ -157,28 +150,21 @@ def _versions(
     return found[::-1]
 
 
-def _lines_of(first: Report, later: Report, span: Span) -> list[Row]:
-    """One line a topic for the span, from the later filing and, where it has none, from the first."""
+def _lines_of(setting: Setting, first: Report) -> list[Row]:
+    """One line a topic for the setting's period, from its own filing and, where it has none, from the first."""
     rows: dict[str, Row] = {}
-    spans = [span] if span[0] else [span, *_flows_to(first, span[1])]
-    for report in (later, first):
-        for at in spans:
+    for span in (setting.flow, setting.instant):
+        for report in (setting.report, first):
             for concept, line in lines().items():
-                figure = report.figure(concept, at)
-                if figure and line.topic not in rows and printable(figure, line.topic):
-                    rows[line.topic] = Row(line.caption, figure.quantity(), line.topic)
-    if span[0]:
-        for report in (later, first):
-            for concept, line in lines().items():
-                figure = report.figure(concept, (None, span[1]))
+                figure = report.figure(concept, span)
                 if figure and line.topic not in rows and printable(figure, line.topic):
                     rows[line.topic] = Row(line.caption, figure.quantity(), line.topic)
     return list(rows.values())
 
 
-def _flows_to(report: Report, end: str) -> list[Span]:
+def _flow_to(report: Report, end: str) -> Span | None:
     spans = report.spans(end)
-    return [spans[length] for length in (12, 3, 6, 9) if length in spans][:1]
+    return next((spans[length] for length in (12, 3, 6, 9) if length in spans), None)
 
 
 # --- Chinese --------------------------------------------------------------------------------------------------------
