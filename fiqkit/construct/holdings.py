@@ -117,7 +117,23 @@ def companies(store: FactStore) -> Iterator[Company]:
             ticker = entity if chinese else tickers.get(entity)
             # A report of another name would be shown under one that the company had not taken yet.
             theirs = [report for report in reports if report.name is None or one_name(report.name, name)]
-            yield Company(entity, shown, ticker, "zh" if chinese else "en", theirs)
+            yield Company(entity, shown, ticker, "zh" if chinese else "en", _in_yuan(theirs) if chinese else theirs)
+
+
+_SALES = ("营业总收入", "revenue")
+_LEAST, _STEEPEST = 3e7, 300  # yuan a year that a listed company sells for at least; years are not so far apart
+
+
+def _in_yuan(reports: list[Report]) -> list[Report]:
+    """Without the years that a Chinese table gives in thousands: sales are next to nothing, or to another year's."""
+    most = max((f.value for r in reports for name in _SALES for f in r.whole.get(name, {}).values()), default=0)
+    for report in reports:
+        least = max(most / _STEEPEST, _LEAST if report.source == "mined" else 0)
+        small = {end for name in _SALES for (_, end), f in report.whole.get(name, {}).items() if f.value < least}
+        for spans in (*report.whole.values(), *report.parts.values()):
+            for span in [span for span in spans if span[1] in small]:
+                del spans[span]
+    return reports
 
 
 _FACTS = """SELECT f.entity, coalesce(g.name, f.name), f.concept, f.value, f.unit, f.start, f.end, f.dims,

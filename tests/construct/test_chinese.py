@@ -252,3 +252,17 @@ def test_hundreds_of_millions_are_written_where_every_amount_reaches_a_tenth_of_
 def test_no_caption_has_two_brackets(tmp_path: Path) -> None:
     found = mined(tmp_path, *TABLE, annual(2019), annual(2020), half())
     assert not [c for orbit in found.values() for c in captions(orbit) if c.count("（") > 1]
+
+
+def test_a_table_in_thousands_is_left_out(tmp_path: Path) -> None:
+    """兖矿能源's sales of 2021 are 152.0bn in one table and 152.0m, in thousands, in another."""
+    small = {name: value / 1000 for name, value in annual(2021).items() if isinstance(value, float)}
+    path = tmp_path / "facts.jsonl"
+    years = [annual(2020), annual(2021) | small]
+    path.write_text("\n".join(json.dumps(row, ensure_ascii=False) for row in years), encoding="utf-8")
+    ingest([path], tmp_path / "facts.db")
+    store = FactStore(tmp_path / "facts.db")
+    (company,) = companies(store)
+    store.close()
+    sold = {span[1][:4] for report in company.reports for span in report.whole.get("营业总收入", {})}
+    assert sold == {"2020"}

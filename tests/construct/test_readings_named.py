@@ -247,3 +247,8 @@ def test_no_version_is_called_the_first_and_the_categorys_question_still_settles
     for instance in siblings(orbit):
         assert "first" not in instance.context + str(instance.intended_interpretation.vintage)
         assert settles(CATEGORIES["filing_vintage"].template["en"], UserView.of(instance))
+
+
+def test_a_total_below_its_part_is_of_something_else(tmp_path: Path) -> None:
+    rows = [fact("OperatingLeaseCost", 330e3), fact("LeaseCost", 307e3)]
+    assert "metric_definition/variable part lease cost" not in mined(tmp_path, rows)

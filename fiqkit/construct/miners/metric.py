@@ -101,15 +101,15 @@ _MEASURES: dict[tuple[str, str], tuple[tuple[str, str, str, str], ...]] = {
     ("lease cost", "variable part"): (
         (
             "OperatingLeaseCost",
-            "Operating lease cost, fixed payments alone",
-            "operating lease cost alone, without variable and short-term leases",
+            "Operating lease cost alone",
+            "operating lease cost alone, without variable, short-term and finance leases",
             "the operating lease cost alone",
         ),
         (
             "LeaseCost",
-            "Total lease cost, variable and short-term included",
-            "total lease cost, variable and short-term leases included",
-            "the total lease cost including variable and short-term leases",
+            "Total lease cost, every kind included",
+            "total lease cost, every kind included",
+            "the total lease cost with every kind included",
         ),
     ),
 }
@@ -126,6 +126,13 @@ _APART_BY = {
     ),
     "LongTermDebt": ("LongTermDebtCurrent", "LongTermDebtAndCapitalLeaseObligationsCurrent", "DebtCurrent"),
 }
+# Readings that hold the headline; a filer's total that is below its part is of something else.
+_WIDER = (
+    "LongTermDebt",
+    "LeaseCost",
+    "CashCashEquivalentsRestrictedCashAndRestrictedCashEquivalents",
+    "CashCashEquivalentsAndShortTermInvestments",
+)
 _PROFITS = (
     ("NetIncomeLoss", "net", "net profit"),
     ("OperatingIncomeLoss", "operating", "operating profit"),
@@ -157,6 +164,8 @@ def _measures(setting: Setting, topic: str, subtype: str) -> Orbit | None:
 
 def _explained(setting: Setting, concept: str, figure: Figure, headline: Figure | None) -> bool:
     """Whether what separates a reading from the headline is what its caption says."""
+    if concept in _WIDER and headline and figure.value <= headline.value:
+        return False
     bridges = _APART_BY.get(concept)
     return bridges is None or (headline is not None and bool(bridged(setting, headline, figure, bridges)))
 

@@ -214,7 +214,9 @@ def ratios(setting: Setting, topic: str) -> Iterator[Row]:
             bottom = next((f for name in below if (f := setting.figure(name))), None)
         family = "revenue growth" if operation == "growth" else "ratio"
         if top and bottom and bottom.value > 0 and family != topics()[topic].family:
-            yield Row(caption, derived(operation, top, bottom), family)
+            quantity = derived(operation, top, bottom)
+            if operation != "growth" or abs(quantity.value) <= FASTEST:
+                yield Row(caption, quantity, family)
 
 
 def year_before(span: Span | None) -> Span | None:
