@@ -15,19 +15,27 @@ def is_chinese(name: str) -> bool:
 def one_name(one: str, other: str) -> bool:
     """Whether two names can be one company's at one time: their first words are alike; in Chinese, all of them is.
 
-    Spelling aside: capitals, full-width letters, spaces, hyphens and apostrophes, a leading "The", and the class of
-    shares that closes a Chinese name (深中华A).
+    Spelling aside: capitals, full-width letters, spaces, hyphens and apostrophes (Wal-Mart), a leading "The", and the
+    class of shares that closes a Chinese name (深中华A).
     """
-    return _told_by(one) == _told_by(other)
+    (first, whole), (second, other_whole) = _told_by(one), _told_by(other)
+    longest = max(first, second, key=len)
+    in_both = whole.startswith(longest) and other_whole.startswith(longest)
+    return first == second or (len(longest) > _SHORT and in_both)
 
 
-def _told_by(name: str) -> str:
+_SHORT = 4  # letters that other names begin with by chance
+
+
+def _told_by(name: str) -> tuple[str, str]:
+    """The first word of a name and all of it without spaces; a Chinese name is one word."""
     plain = unicodedata.normalize("NFKC", name).casefold()
     if is_chinese(plain):
-        return re.sub(r"\s+|[ab]$", "", plain)
+        whole = re.sub(r"\s+|[ab]$", "", plain)
+        return whole, whole
     plain = _spellings().get(_letters(short_name(name)), plain).casefold()  # "GRAINGER W W" is "W.W. Grainger"
-    words = [word for word in re.findall(r"\w+", re.sub("['\u2019.]", "", plain)) if word != "the"]
-    return words[0] if words else ""
+    words = [word for word in re.findall(r"\w+", re.sub("['\u2019]", "", plain)) if word != "the"]
+    return (words[0] if words else ""), "".join(words)
 
 
 _REGISTER = re.compile(r"\s*/[A-Za-z]*/?\s*$|\s*\\[A-Z]+\\?\s*$")

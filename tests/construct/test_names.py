@@ -20,6 +20,11 @@ from fiqkit.filings.store import FactStore
         ("COCA COLA CO", "Coca-Cola Company", True),
         ("The Boeing Company", "BOEING CO", True),
         ("LOWES COMPANIES INC", "Lowe's Companies, Inc.", True),
+        ("AMAZON COM INC", "AMAZON.COM, INC.", True),
+        ("WAL MART STORES INC", "Walmart Inc.", True),
+        ("GRAINGER W W INC", "W.W. Grainger, Inc.", True),
+        ("UNITED TECHNOLOGIES CORP /DE/", "RTX Corporation", False),
+        ("AT&T INC", "ATLAS CORP", False),  # begins alike by chance
         ("振静股份", "巨星农牧", False),
         ("雷曼股份", "雷曼光电", False),  # half of a Chinese name is no name
         ("深中华Ａ", "深中华", True),
