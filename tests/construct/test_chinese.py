@@ -104,6 +104,12 @@ def test_a_parents_share_that_a_source_subtracts_is_computed_and_said_to_be(tmp_
     facts.close()
 
 
+@pytest.mark.parametrize("question", ["您要的是归母净利率吗？", "是按归母净利润计算的净利率吗？"])
+def test_a_margin_is_settled_by_the_profit_that_it_is_of(tmp_path: Path, question: str) -> None:
+    found = mined(tmp_path, annual(2019), annual(2020))
+    assert replies(found["entity_scope/minority margin net margin 2020"], question) == ["yes", "no"]
+
+
 def test_a_stated_share_is_taken_as_it_stands(tmp_path: Path) -> None:
     orbit = mined(tmp_path, annual(2020, 归母净利润=6.9e7) | {"归母_source": "reported"})
     assert values_of(orbit["entity_scope/minority profit 2020"]) == [6.9e7, 1e8]

@@ -161,6 +161,7 @@ def _orbit(
 ) -> Orbit | None:
     """An orbit of both readings; tables call the parent's share 净利润 too: both must be there."""
     name = topics()[topic].words["zh"][0]
+    name += "，净利润÷营业总收入" if topic == "net margin" and pair is OWNER else ""
     alternatives = []
     for basis, quantity in zip(pair, quantities, strict=True):
         if not quantity:
