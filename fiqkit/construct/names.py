@@ -111,7 +111,8 @@ def part_name(name: str) -> str | None:
 
 @cache
 def _spellings() -> dict[str, str]:
-    return {_letters(name): name for name in _listed(_SPELLED)} | {_letters(name): n for name, n in _ORDERED.items()}
+    said = [*_listed(_SPELLED), *_ORDERED.values()]
+    return {_letters(name): name for name in said} | {_letters(name): n for name, n in _ORDERED.items()}
 
 
 @cache
