@@ -222,7 +222,8 @@ def test_no_shortcut_resolves_an_intent_and_words_say_little() -> None:
     for name, row in checks["no_ask"].items():
         assert row["intent_resolved"] <= 0, name
     assert checks["classifiers"]["category from the words of the question"]["share"] <= 0.40
-    assert checks["classifiers"]["intended from the words of the two spans"]["share"] <= 0.55
+    # Of three or four readings the headline is the default of every sibling but one, and seldom the intended of a pair.
+    assert checks["classifiers"]["intended from the words of the two spans"]["share"] <= 0.60
     asking = checks["asking"]
     assert asking["constant_central"]["share"] <= 0.25
     assert asking["ceiling"] >= 0.65
@@ -276,7 +277,7 @@ def test_every_golden_value_stands_in_a_source(shared_data: Path) -> None:
         half = value.step / 2 * (1 + 1e-9)
         assert any(abs(n - value.number) <= half for n in numbers[code(instance)]), instance.instance_id
         checked += 1
-    assert checked >= 550
+    assert checked >= 0.75 * len(INSTANCES)
 
 
 def source_numbers(data: Path) -> dict[str, set[float]]:
