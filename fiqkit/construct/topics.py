@@ -42,7 +42,7 @@ class Line:
 # topic | family | kind | words in English | words in Chinese
 _TOPICS = """
 revenue | revenue | money | revenue; sales | 营收; 收入
-profit | profit | money | profit; earnings | 净利润
+profit | profit | money | profit | 净利润
 eps | eps | per_share | earnings per share | 每股收益
 profit margin | profit | percent | profit margin | 利润率
 revenue growth rate | revenue growth | percent | revenue growth rate; sales growth rate | 营收增长率
