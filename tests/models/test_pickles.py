@@ -17,7 +17,10 @@ from fiqkit.models import open_engine
 from fiqkit.models.cards.cards import Card
 from fiqkit.models.cards.weights import locate, to_transformers, weight_files
 from fiqkit.models.checks.adapters import read_record
+from fiqkit.models.vllm.arguments import check_arguments
 from fiqkit.models.vllm.child import open_engine as open_child
+from fiqkit.models.vllm.child import vllm_command
+from fiqkit.models.vllm.in_process import open_engine as open_in_process
 from fiqkit.probe.checkpoint import check_adapter, find_checkpoint
 
 pytest.importorskip("torch")
@@ -76,6 +79,7 @@ def test_pickled_weights_are_refused_by_name(pickled: Path, mark: Path, monkeypa
         lambda _: to_transformers(file),
         lambda _: find_checkpoint(str(pickled)),
         lambda _: open_child(transformers, program="python"),
+        lambda _: open_in_process(transformers),
         embed,
     ):
         with pytest.raises(
@@ -107,6 +111,37 @@ def test_a_pickle_beside_safetensors_stays_closed(tmp_path: Path, mark: Path) ->
     (folder / "pytorch_model.bin").write_bytes(pickle.dumps(Trap(mark)))
     open_engine(Card("own", "transformers", str(folder), context=512), threads=1)
     assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"load_format": "pt"}, ["--load-format", "pt"]),
+        ({"load_format": "npcache"}, ["--load_format=npcache"]),
+        ({"load-format": "PT"}, ["--enforce-eager", "--load", "pt"]),
+        ({"trust_remote_code": True}, ["--trust-remote-code"]),
+        ({"trust_remote_code": "yes"}, ["--trust_remote", "--enforce-eager"]),
+        ({"load_format": "pt", "enforce_eager": True}, ["--config", "more.yaml"]),
+    ],
+)
+def test_no_argument_makes_vllm_read_a_pickle_or_run_foreign_code(
+    tmp_path: Path, fields: dict[str, object], words: list[str]
+) -> None:
+    card = Card("own", "vllm", str(make_checkpoint(tmp_path / "sound", "llama")), context=512)
+    for load in (
+        lambda: open_in_process(card, arguments=fields),
+        lambda: open_child(card, program="python", arguments=words),
+    ):
+        with pytest.raises(UserError, match=r"^own: .*(pickles|runs code that comes|not a file of them)") as error:
+            load()
+        assert "\n" not in str(error.value)
+
+
+def test_vllm_is_told_to_read_safetensors_alone() -> None:
+    command = vllm_command("python", Path("model"), "own", 1, context=8, adapters={}, arguments=["--enforce-eager"])
+    assert command[command.index("--load-format") + 1] == "safetensors"
+    check_arguments("own", ["--config-format", "hf", "--load-format", "dummy"])
+    check_arguments("own", {"trust_remote_code": False, "load_format": "runai_streamer", "config_format": "hf"})
 
 
 def test_nothing_in_the_package_unpickles() -> None:

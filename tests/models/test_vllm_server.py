@@ -58,8 +58,9 @@ def test_child_serves(served: OpenAIEngine, runner: asyncio.Runner) -> None:
 
 
 def test_child_keeps_constraints(served: OpenAIEngine, runner: asyncio.Runner) -> None:
-    found = runner.run(startup_probe(served, need=("schema", "choices")))
+    found = runner.run(startup_probe(served))
     print("\nstart-up probe, child:", found)
+    assert {found["thinking=default"][kind] for kind in ("plain", "schema", "choices")} == {"ok"}
     assert served.faults == {}
 
 

@@ -24,6 +24,7 @@ from fiqkit.models.cards.memory import describe_weights
 from fiqkit.models.cards.weights import cache_folder, locate, to_transformers
 from fiqkit.models.opening import abandoned
 from fiqkit.models.served.openai import OpenAIEngine
+from fiqkit.models.vllm.arguments import SAFE_FORMAT, check_arguments
 
 GRACE = 10.0  # seconds between the polite and the final signal
 
@@ -149,7 +150,7 @@ def vllm_command(
     """The command of vLLM's server. `adapters`: path → name."""
     command = [python, "-m", "vllm.entrypoints.openai.api_server", "--host", "127.0.0.1", "--port", str(port)]
     command += ["--model", str(weights), "--served-model-name", name, "--max-model-len", str(context), "--seed", "0"]
-    command += ["--enable-prefix-caching", "--tensor-parallel-size", str(tensor_parallel)]
+    command += ["--load-format", SAFE_FORMAT, "--enable-prefix-caching", "--tensor-parallel-size", str(tensor_parallel)]
     if reasoning_parser:
         command += ["--reasoning-parser", reasoning_parser]
     if adapters:
@@ -194,10 +195,13 @@ def open_engine(
         wait: seconds until it must be healthy.
 
     Raises:
-        UserError: as `Server`; or weights that are not there.
+        UserError: as `Server`; or weights that are not there or are a pickle, or an argument that would run foreign
+            code.
     """
     if kind not in ("vllm", "llama.cpp"):
         raise UserError(f"{card.name}: unknown kind of server {kind!r}; the kinds are vllm and llama.cpp")
+    if kind == "vllm":
+        check_arguments(card.name, arguments)
     if kind == "vllm" and not program and find_spec("vllm") is None:
         raise UserError(
             f'{card.name}: no vLLM in this Python: pip install "fiqkit[vllm]", or name one that has it as `program`'

@@ -26,6 +26,7 @@ from fiqkit.models.constraints.structured import breach, check_request
 from fiqkit.models.engine import Capabilities, Completion, ContextOverflow, EngineError, Request
 from fiqkit.models.reasoning import opener, read_on
 from fiqkit.models.template import ChatTemplate
+from fiqkit.models.vllm.arguments import SAFE_FORMAT, check_arguments
 
 
 def open_engine(
@@ -54,8 +55,10 @@ def open_engine(
         arguments: further fields of vLLM's EngineArgs.
 
     Raises:
-        UserError: weights that are not there, a model that vLLM cannot load or that does not fit, no chat template.
+        UserError: weights that are not there or are a pickle, a model that vLLM cannot load or that does not fit, no
+            chat template, an argument that would run foreign code.
     """
+    check_arguments(card.name, arguments or {})
     for variable, value in {**offline.VARIABLES, "VLLM_LOGGING_STREAM": "ext://sys.stderr"}.items():
         os.environ.setdefault(variable, value)
     os.environ.setdefault("VLLM_LOGGING_LEVEL", "WARNING")
@@ -66,6 +69,7 @@ def open_engine(
 
     fields: dict[str, Any] = {
         "model": str(path),
+        "load_format": SAFE_FORMAT,
         "max_model_len": length,
         "max_num_seqs": parallel,
         "tensor_parallel_size": tensor_parallel,
