@@ -28,6 +28,7 @@ CONSTRAINTS: Mapping[str, Mapping[str, Any]] = {
     "schema": {"schema": _SCHEMA},
     "choices": {"choices": (_WORD, f"{_WORD}-b")},
 }
+_LOOSE = 8  # tokens of a reply that was to have one, from which its bound is not held
 _ROOM = {True: 2048, None: 512, False: 64}  # tokens by thinking mode: a reasoning model thinks before the word
 _NAMES = {None: "default", True: "on", False: "off"}
 
@@ -176,4 +177,10 @@ async def _probe_opening(
     counts = findings["opening"] = [reply.prompt_tokens for reply in replies]
     if len(counts) == 2 and all(counts):
         engine.can = replace(engine.can, counts_prompt=counts[1] >= counts[0])
-    return [f"{engine.name}: {flag}; give it a larger context" for reply in replies for flag in reply.flags]
+    said = [f"{engine.name}: {flag}; give it a larger context" for reply in replies for flag in reply.flags]
+    if (written := max(reply.output_tokens for reply in replies)) > _LOOSE:
+        said.append(
+            f"{engine.name}: wrote {written:,} tokens where 1 was asked for, so its replies run on; its server may know "
+            'the bound by another name (dialect = "generic" says max_tokens, "openai" max_completion_tokens)'
+        )
+    return said

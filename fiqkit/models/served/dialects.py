@@ -106,10 +106,13 @@ DIALECTS: dict[str, Dialect] = {
     "ollama": Dialect(thinking=_effort),
     "lmstudio": Dialect(thinking=lambda on: _effort(on) | _template_thinking(on)),
     "openai": Dialect(schema=_schema_object, thinking=_effort, wraps_union=True, max_tokens="max_completion_tokens"),
+    # It hands fields on as they come, and the servers behind it mostly know the older name of the bound alone; for
+    # OpenAI's newer models it renames the bound itself.
+    "litellm": Dialect(schema=_schema_object, thinking=_effort, wraps_union=True),
     "generic": Dialect(),
 }
 
-# `owned_by` in a server's list of models → its dialect
+# `owned_by` in a server's list of models → its dialect; LiteLLM, which calls itself OpenAI there, is told by its health
 OWNERS = {
     "vllm": "vllm",
     "sglang": "sglang",

@@ -46,6 +46,8 @@ _PASSED = re.compile(
 _NEGATIVE_ROOM = re.compile(
     r"max_(?:new_|completion_|output_)?tokens['\"`]? must be (?:at least|greater|positive).{0,24}-\d", re.I
 )
+# A status of 5xx that is the request's fault all the same: it would come again.
+_OF_THE_REQUEST = re.compile(r"validation errors?\b.{0,120}\bbody\b|literal_error|extra_forbidden", re.I | re.S)
 _SAYING = ("message", "msg", "error", "errors", "detail", "details", "raw", "reason", "metadata", "loc")
 _NAMING = ("code", "type", "error_type", "error_code", "status", "param")
 _LONGEST = 20_000  # characters of an error that are looked at
@@ -68,8 +70,10 @@ def error_fault(where: str, body: Any, status: int = 200, retry_after: float | N
         kind = "overflow"
     elif status in (408, 429):
         kind = "rate_limited"
+    elif 400 <= status < 500 or status == 501 or any(map(_OF_THE_REQUEST.search, said)):
+        kind = "rejected"
     else:
-        kind = "rejected" if 400 <= status < 500 or status == 501 else "server_error"
+        kind = "server_error"
     return Fault(kind, line, status, retry_after)
 
 

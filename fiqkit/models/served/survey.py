@@ -218,10 +218,26 @@ async def _ollama(pool: Pool, url: str, bare: Served) -> Served:
     return replace(bare, context=context, version=f"ollama {version['version']}", notes=(*bare.notes, note))
 
 
+async def _gateway(pool: Pool, url: str, bare: Served) -> Served:
+    """LiteLLM's proxy, which lists every model as OpenAI's; anything else that does so is left what it said it is.
+
+    GET /health/liveliness → "I'm alive!"; GET /health/readiness → {"status": "healthy", "litellm_version": "1.60.0"},
+    of newer ones without the version.
+    """
+    if await _ask(pool, _beside(url, "/health/liveliness")) != "I'm alive!":
+        return bare
+    known = replace(bare, dialect="litellm", version="litellm")
+    try:
+        version = (await _ask(pool, _beside(url, "/health/readiness"))).get("litellm_version")
+    except (Fault, AttributeError):
+        return known
+    return replace(known, version=f"litellm {version}") if version else known
+
+
 def _one_start(ids: Sequence[int], url: str) -> tuple[int, ...]:
     if len(ids) > 1 and ids[0] == ids[1]:
         raise UserError(f"{url}: the server begins a chat with token {ids[0]} twice (a double BOS); mend its template")
     return tuple(ids[:8])
 
 
-_DETAILS = {"vllm": _vllm, "llama.cpp": _llama_cpp, "ollama": _ollama}
+_DETAILS = {"vllm": _vllm, "llama.cpp": _llama_cpp, "ollama": _ollama, "openai": _gateway}
