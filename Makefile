@@ -52,12 +52,12 @@ VLLM := .venv-vllm/bin
 test-vllm: .venv-vllm/.installed
 	$(OFFLINE) VLLM_LOGGING_LEVEL=ERROR $(VLLM)/python -m pytest -m vllm -s -v tests/models/test_vllm.py tests/models/test_vllm_server.py $(ARGS)
 
-# The servers that people really run, on the embedded weights: llama-cpp-python's, llama.cpp's own, LiteLLM's proxy. They have
-# an environment of their own, since LiteLLM's pins are not the kit's.
+# The servers that people really run, on the embedded weights: llama-cpp-python's, llama.cpp's own, LiteLLM's proxy before each,
+# and vLLM's where `make test-vllm` has installed it. They have an environment of their own: LiteLLM's pins are not the kit's.
 SERVERS := .venv-servers/bin
 
 test-servers: $(INSTALLED) .venv-servers/.installed
-	$(OFFLINE) FIQKIT_SERVERS=$(CURDIR)/$(SERVERS)/python $(BIN)/python -m pytest -m servers -s -v tests/models/test_real_servers.py $(ARGS)
+	$(OFFLINE) FIQKIT_SERVERS=$(CURDIR)/$(SERVERS)/python FIQKIT_VLLM=$(wildcard $(CURDIR)/$(VLLM)/python) $(BIN)/python -m pytest -m servers -s -v tests/models/test_real_servers.py $(ARGS)
 
 lint: checks
 	$(times)

@@ -232,6 +232,14 @@ def test_what_is_no_reply_is_never_a_wrong_answer(
     assert sum(not is_probe(body) for body in server.bodies) == tries
 
 
+def test_a_first_token_that_is_a_part_of_a_character_is_no_full_context(tmp_path: Path) -> None:
+    """llama-cpp-python's reply to the probe of a Chinese opening, which asks for one token."""
+    usage = {"prompt_tokens": 409, "completion_tokens": 1}
+    server = OddServer(lambda b: completed("", "length", usage=usage) if b["max_tokens"] == 1 else completed(good(b)))
+    found = played(tmp_path, server)
+    assert (found.ending, found.answer) == ("answered", ANSWER), found
+
+
 def test_a_block_that_the_template_opened_and_nobody_closed_is_not_executed(tmp_path: Path) -> None:
     draft = f'Let me draft:\n{{"action": "answer", "response": "$999 billion"}}\n{DRAFT}\nNo wait, I must check'
     server = OddServer(lambda b: completed(f"hm\n</think>\n{good(b)}" if is_probe(b) else draft))

@@ -180,7 +180,7 @@ async def _probe_opening(
     said = [f"{engine.name}: {flag}; give it a larger context" for reply in replies for flag in reply.flags]
     if (written := max(reply.output_tokens for reply in replies)) > _LOOSE:
         said.append(
-            f"{engine.name}: wrote {written:,} tokens where 1 was asked for, so its replies run on; its server may know "
+            f"{engine.name}: wrote {written:,} tokens where 1 was asked for, so replies run on; its server may know "
             'the bound by another name (dialect = "generic" says max_tokens, "openai" max_completion_tokens)'
         )
     return said
