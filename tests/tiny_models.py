@@ -51,6 +51,23 @@ def make_checkpoint(folder: Path, architecture: str, template: str | None = TEMP
     return folder
 
 
+def make_adapter(base: Path, folder: Path, std: float = 0.3) -> Path:
+    """A LoRA on a checkpoint, with random numbers of that spread; 0 leaves the model as it is."""
+    import torch
+    import transformers
+    from peft import LoraConfig, get_peft_model
+
+    loaded = transformers.AutoModelForCausalLM.from_pretrained(base)
+    model = get_peft_model(loaded, LoraConfig(r=2, target_modules="all-linear"))
+    torch.manual_seed(1)
+    for name, parameter in model.named_parameters():
+        if "lora_B" in name:
+            torch.nn.init.normal_(parameter, std=std)
+    model.save_pretrained(folder)
+    edit_json(folder / "adapter_config.json", base_model_name_or_path=str(base))
+    return folder
+
+
 _READINGS = {
     ("entity_scope", "en"): (
         "What was {c}'s net income?",

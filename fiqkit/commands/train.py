@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from fiqkit.commands import train_adapters, train_gates, train_stages
+from fiqkit.commands import train_adapters, train_before_after, train_gates, train_stages
 from fiqkit.commands.arguments import Group, NewFile, NewFolder
 from fiqkit.commands.options import FILE, json_option, print_json
 from fiqkit.commands.train_options import INSTANCES, data_of, recipe_of, what_to_train_on
@@ -90,7 +90,15 @@ def splits(instances: Path | None, test_items: Path | None, out: Path, as_json: 
 @click.option("--out", type=NewFile(), required=True, help="JSONL file of the demonstrations.")
 @json_option
 def demos(
-    recipe_name: str, changes: Sequence[str], teacher: str, hint: str, keep: str, out: Path, as_json: bool, **data: Any
+    recipe_name: str,
+    changes: Sequence[str],
+    categories: Sequence[str],
+    teacher: str,
+    hint: str,
+    keep: str,
+    out: Path,
+    as_json: bool,
+    **data: Any,
 ) -> None:
     """Let a teacher play the items of the train split, and keep its good episodes.
 
@@ -104,8 +112,8 @@ def demos(
     from fiqkit.train.demos import demonstrate, world_for, yields
     from fiqkit.train.teachers import HintedAgent, TemplateTeacher
 
-    chosen = recipe_of(recipe_name, changes)
-    splits, passages = data_of(**data)
+    chosen = recipe_of(recipe_name, changes, categories=categories)
+    splits, passages = data_of(**data, categories=chosen.categories)
     instances = splits["train"]
     key = {instance.instance_id: instance for instance in instances}
     world = world_for(instances, passages, chosen.rollout, seed=chosen.seed)
@@ -140,9 +148,19 @@ def demos(
 @command.command()
 @what_to_train_on
 @click.option("--stages", default="base,sft,kto,grpo", show_default=True, help="Which stages, by comma.")
+@train_before_after.BEFORE_AFTER
 @click.option("--out", type=NewFolder(), required=True, help="Folder of the ladder; one that was interrupted goes on.")
 @json_option
-def ladder(recipe_name: str, changes: Sequence[str], stages: str, out: Path, as_json: bool, **data: Any) -> None:
+def ladder(
+    recipe_name: str,
+    changes: Sequence[str],
+    categories: Sequence[str],
+    stages: str,
+    before_after: bool,
+    out: Path,
+    as_json: bool,
+    **data: Any,
+) -> None:
     """Train base → SFT → KTO → GRPO, and hold each against companies that were never trained on.
 
     \b
@@ -151,8 +169,18 @@ def ladder(recipe_name: str, changes: Sequence[str], stages: str, out: Path, as_
     """
     from fiqkit.train.ladder import climb
 
-    chosen = recipe_of(recipe_name, changes)
-    splits, passages = data_of(**data)
+    chosen = recipe_of(recipe_name, changes, categories=categories)
+    splits, passages = data_of(**data, categories=chosen.categories)
     names = [name.strip() for name in stages.split(",") if name.strip()]
-    table = climb(chosen, splits, passages, out, lambda line: click.echo(line, err=True), names)
+    if before_after and ("base" not in names or len(names) < 2):
+        raise click.UsageError("--before-after holds trained stages against the base; name both with --stages")
+    ready = train_before_after.begin(chosen, splits["test"], out) if before_after else None
+
+    def say(line: str) -> None:
+        click.echo(line, err=True)
+
+    table = climb(chosen, splits, passages, out, say, names)
+    if ready:
+        adapters = {row["stage"]: out / row["stage"] for row in table["stages"] if row["stage"] != "base"}
+        train_before_after.finish(table, out / "ladder.json", adapters, splits["test"], ready, say)
     print_json(table) if as_json else show_table(table)

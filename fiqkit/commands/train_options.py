@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from functools import reduce
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import click
 
 from fiqkit.commands.options import FILE
+from fiqkit.taxonomy import CATEGORIES
 
 RECIPE = click.option(
     "--recipe", "recipe_name", help="A recipe, or its TOML file; that of the adapter, else smollm2-cpu, without it."
@@ -20,6 +22,13 @@ SET = click.option(
 INSTANCES = click.option("--instances", type=FILE, help="JSONL of instances; the bundled set without it.")
 PASSAGES = click.option("--passages", type=FILE, help="JSONL of their passages; the bundled ones without it.")
 SPLITS = click.option("--splits", type=FILE, help="JSON of train, validation and test ids; by company without it.")
+CATEGORY = click.option(
+    "--category",
+    "categories",
+    multiple=True,
+    type=click.Choice(list(CATEGORIES)),
+    help="Train on items of this primary category alone; may be given several times.",
+)
 LANGUAGE = click.option("--language", type=click.Choice(["en", "zh"]), help="Only instances in this language.")
 LIMITS = click.option(
     "--limit", "limits", nargs=3, type=click.IntRange(1), help="At most so many items to train, validate and test on."
@@ -28,11 +37,18 @@ LIMITS = click.option(
 
 def what_to_train_on(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that choose the recipe and the items."""
+    return CATEGORY(what_to_evaluate_on(command))
+
+
+def what_to_evaluate_on(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The same without those that concern training alone."""
     options = (RECIPE, SET, INSTANCES, PASSAGES, SPLITS, LANGUAGE, LIMITS)
     return reduce(lambda made, option: option(made), reversed(options), command)
 
 
-def recipe_of(name: str | None, changes: Sequence[str], adapter: Path | None = None) -> Any:
+def recipe_of(
+    name: str | None, changes: Sequence[str], adapter: Path | None = None, categories: Sequence[str] = ()
+) -> Any:
     """The recipe of that name; without one that of the adapter, else the CPU's. Some fields changed.
 
     Raises:
@@ -41,6 +57,7 @@ def recipe_of(name: str | None, changes: Sequence[str], adapter: Path | None = N
     from fiqkit.models.checks.adapters import read_record
     from fiqkit.train.recipe import recipe, recorded
 
+    changes = [*changes, f"categories={json.dumps(categories)}"] if categories else changes
     record = read_record(adapter) if adapter and not name else {}
     return recorded(record["recipe"], changes) if "recipe" in record else recipe(name or "smollm2-cpu", changes)
 
@@ -51,8 +68,9 @@ def data_of(
     splits: Path | None,
     language: str | None,
     limits: tuple[int, int, int] | None,
+    categories: Sequence[str] = (),
 ) -> tuple[dict[str, list[Any]], list[Any]]:
-    """Instances by split, and the passages."""
+    """Instances by split, and the passages. Where categories are named, training and validation have them alone."""
     from fiqkit import bench_data
     from fiqkit.datasets import read_instances, read_passages
     from fiqkit.train import splits as by
@@ -64,6 +82,7 @@ def data_of(
     found = by.read(splits, everything) if splits else by.by_company(everything)
     if language:
         found = {name: [i for i in part if i.language == language] for name, part in found.items()}
+    found = by.of_categories(found, categories)
     if limits:
         found = {
             name: by.draw(part, most, spread=name == "train")

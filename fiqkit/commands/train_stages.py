@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from fiqkit.commands import train_before_after
 from fiqkit.commands.arguments import Command, NewFolder
 from fiqkit.commands.options import FILE, json_option, print_json
-from fiqkit.commands.train_options import data_of, recipe_of, what_to_train_on
+from fiqkit.commands.train_options import data_of, recipe_of, what_to_evaluate_on, what_to_train_on
 
 FROM = click.option(
     "--adapter", type=click.Path(path_type=Path), help="Folder of the adapter to go on from; a new one without it."
@@ -29,9 +30,9 @@ def _stage(name: str, made: dict[str, Any], as_json: bool, **asked: Any) -> None
     from fiqkit.models.checks.adapters import read_record
     from fiqkit.train.stages import Stages
 
-    recipe_name, changes, adapter, out = (asked.pop(key) for key in ("recipe_name", "changes", "adapter", "out"))
-    chosen = recipe_of(recipe_name, changes, adapter)
-    splits, passages = data_of(**asked)
+    adapter, out = asked.pop("adapter"), asked.pop("out")
+    chosen = recipe_of(asked.pop("recipe_name"), asked.pop("changes"), adapter, asked.pop("categories"))
+    splits, passages = data_of(**asked, categories=chosen.categories)
     stages = Stages(chosen, splits, passages, out, _say, **made)
     record = read_record(stages.train(name, out, adapter))
     if as_json:
@@ -94,9 +95,10 @@ def grpo(as_json: bool, **asked: Any) -> None:
 
 @click.command(cls=Command)
 @click.argument("adapters", nargs=-1, type=click.Path(path_type=Path))
-@what_to_train_on
+@what_to_evaluate_on
 @click.option("--split", type=click.Choice(["test", "validation"]), default="test", show_default=True, help="Of items.")
 @click.option("--with-base/--without-base", default=True, help="Evaluate the base, too.", show_default=True)
+@train_before_after.BEFORE_AFTER
 @click.option("--again", is_flag=True, help="Read a test split that was read for this adapter before.")
 @click.option(
     "--out", type=NewFolder(), required=True, help="Folder of the evaluation; one that was interrupted goes on."
@@ -108,6 +110,7 @@ def evaluate(
     changes: Sequence[str],
     split: str,
     with_base: bool,
+    before_after: bool,
     again: bool,
     out: Path,
     as_json: bool,
@@ -123,7 +126,14 @@ def evaluate(
 
     chosen = recipe_of(recipe_name, changes, adapters[0] if adapters else None)
     splits, passages = data_of(**data)
+    items = splits[split]
+    if before_after and not (with_base and adapters):
+        raise click.UsageError("--before-after holds adapters against the base; name adapters, and leave the base in")
+    ready = train_before_after.begin(chosen, items, out) if before_after else None
     table = held_out(chosen, splits, passages, out, _say, adapters, split=split, with_base=with_base, again=again)
+    if ready:
+        named = dict(zip((row["stage"] for row in table["stages"][1:]), adapters, strict=True))
+        train_before_after.finish(table, out / "evaluation.json", named, items, ready, _say)
     print_json(table) if as_json else show_table(table)
 
 
@@ -176,13 +186,21 @@ def show_table(table: dict[str, Any]) -> None:
             click.echo(
                 f"{against[name]}: named {best['named']:.3f}, primary {best['primary']:.3f}, macro {best['macro']:.3f}"
             )
-    for pair in table.get("comparisons", ()):
+    _show_comparisons(table.get("comparisons", ()))
+    if "before_after" in table:
+        train_before_after.show(table["before_after"], _show_comparisons)
+
+
+def _show_comparisons(pairs: Sequence[Mapping[str, Any]]) -> None:
+    for pair in pairs:
+        what = f"{pair['measure']}, {pair['second']} − {pair['first']}"
+        if not pair["n"]:
+            click.echo(f"{what}: no pair of scored {'orbits' if pair['measure'] == 'intent' else 'items'}")
+            continue
         p = f"p {pair['p']:.4f}" if pair["p"] >= 0.0001 else "p < 0.0001"
         smallest = "nothing" if pair["smallest"] is None else f"{pair['smallest']:.3f}"
-        click.echo(
-            f"{pair['measure']}, {pair['second']} − {pair['first']}: {pair['difference']:+.3f} ({p}, "
-            f"n {pair['n']}; could show {smallest})"
-        )
+        could = "" if pair["measure"] == "intent" else f"; could show {smallest}"
+        click.echo(f"{what}: {pair['difference']:+.3f} ({p}, n {pair['n']}{could})")
 
 
 def _cell(value: float | int | None) -> str:

@@ -42,7 +42,8 @@ class Findings:
 
     Attributes:
         points: the layers looked at, by their number in the model.
-        contrasts: profile of the direction between two kinds of prompt, by name in `CONTRASTS`.
+        contrasts: profile of the direction between two kinds of prompt, by name in `CONTRASTS`; of those kinds that the
+            source has.
         pair: the two most frequent categories decoded from Q alone.
         rest: each category against the rest.
         transfer: the pair learned on the other languages, by the language it is tried on; `transfer_direction` is the
@@ -84,7 +85,9 @@ def analyse(
     draws = permutations or permutations_for(len(points))
     shuffles = min(draws, SHUFFLES)
     folds = items.folds
-    fits = {name: DirectionFit(folds, folds, items.clusters, draws, items.seed) for name in CONTRASTS}
+    there = source.layer(points[0])
+    contrasts = {name: (a, b) for name, (a, b) in CONTRASTS.items() if {a, b} <= there.keys()}
+    fits = {name: DirectionFit(folds, folds, items.clusters, draws, items.seed) for name in contrasts}
     pair = pair_decoders(items, folds, shuffles)
     decoders = {"pair": pair, "rest": rest_decoders(items, min(draws, SHUFFLES_OF_EACH))}
     languages = _languages(items) if thorough else None
@@ -101,7 +104,7 @@ def analyse(
         """Fit one layer; what is returned hands the fits over, and is called in the layers' order."""
         states = source.layer(point)
         found: list[Callable[[], None]] = []
-        for name, (a, b) in CONTRASTS.items():
+        for name, (a, b) in contrasts.items():
             others = {c: s for c, s in states.items() if c not in (a, b)} if name == "ambiguity" else None
             layer = products(states[a], states[b], others)
             found.append(partial(fits[name].take, fits[name].fit(layer)))
@@ -128,7 +131,7 @@ def analyse(
 
     return Findings(
         points=points,
-        contrasts={name: fits[name].profile() for name in CONTRASTS},
+        contrasts={name: fits[name].profile() for name in contrasts},
         pair=pair.result("pair"),
         rest={name: decoders["rest"].result(name) for name in decoders["rest"].names},
         transfer=_transfer(items, decoders["language"]) if languages is not None else {},

@@ -32,6 +32,7 @@ class Decoding:
         layers: the layer that each fold chose; `layer` is the most frequent.
         by_layer, by_layer_auroc: at every layer, (points,).
         right: whether each item was decided rightly, (items,).
+        ranking: the scores by which `auroc` ranks the items, (items,).
     """
 
     n: int
@@ -46,6 +47,7 @@ class Decoding:
     by_layer: Floats
     by_layer_auroc: Floats
     right: NDArray[np.bool_]
+    ranking: Floats
 
     @property
     def layer(self) -> int:
@@ -107,7 +109,8 @@ class Decoders:
         span = slice(place * self.width, (place + 1) * self.width)
         scores, truth = self.ridge.scores[chosen, span], self.columns[name][chosen]
         hits = accuracy(scores, truth * 2 - 1.0)
-        areas = auroc(self.ridge.ranking(self.ridge.scores)[chosen, span], truth)
+        ranking = self.ridge.ranking(self.ridge.scores)[chosen, span]
+        areas = auroc(ranking, truth)
         layers = np.stack([layer[chosen, place] for layer in self._by_layer], axis=1)
         ranked = np.stack([layer[chosen, place] for layer in self._ranked], axis=1)
         held = truth[:, :1].repeat(layers.shape[1], axis=1)
@@ -125,6 +128,7 @@ class Decoders:
             by_layer=accuracy(layers, held * 2 - 1.0),
             by_layer_auroc=auroc(ranked, held),
             right=(scores[:, 0] > 0) == truth[:, 0],
+            ranking=ranking[:, 0].copy(),
         )
 
     def _majority(self, truth: NDArray[np.bool_], chosen: NDArray[np.bool_]) -> float:

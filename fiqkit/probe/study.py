@@ -27,7 +27,7 @@ from fiqkit.probe.capture import (
     open_states,
     save,
 )
-from fiqkit.probe.category import logistic_accuracy
+from fiqkit.probe.category import FEWEST, decodable, logistic_accuracy
 from fiqkit.probe.checkpoint import (
     Checkpoint,
     check_adapter,
@@ -47,6 +47,7 @@ from fiqkit.records import Instance
 
 Say = Callable[[str], None]
 Progress = Callable[[str, int, int], None]  # (what, done, of)
+CHANGED = ("plain", "context")  # prompts under which an adapter is looked at; the controls need the base alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,44 @@ class Study:
         self.result["claims"] = [asdict(claim) for claim in claims(self.result)]
 
 
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What a probe holds still: the items in their folds, and every prompt as the model's token ids, by condition."""
+
+    settings: Settings
+    items: Items
+    checkpoint: Checkpoint
+    points: list[int]
+    prompts: PromptSet
+    ids: Mapping[str, list[Ids]]
+    manifest: Mapping[str, Any]
+
+
+def prepare(instances: Sequence[Instance], settings: Settings) -> Prepared:
+    """All that can be checked and made before a model is loaded.
+
+    Raises:
+        MissingExtra: the packages of the probe are not installed.
+        UserError: bad input, in one line.
+    """
+    need("a probe", "probe", "torch", "transformers", "accelerate", "safetensors", "sklearn")
+    items = Items.of(instances, settings.folds, settings.seed)
+    if not decodable(items):
+        raise UserError(f"no category has {FEWEST} items in two folds, to be decoded; give more instances")
+    checkpoint = find_checkpoint(settings.model)
+    if settings.adapter:
+        check_adapter(settings.adapter, checkpoint)
+    points = _points(settings.layers, checkpoint.config().num_hidden_layers + 1)
+    tokenizer = load_tokenizer(checkpoint)
+    prompts = build_prompts(instances, items.folds, lambda text: len(tokenizer.tokenize(text)), settings.seed)
+    ids = {condition: [encode(tokenizer, text) for text in prompts.texts[condition]] for condition in CONDITIONS}
+    limit = getattr(checkpoint.config(), "max_position_embeddings", None)
+    for condition in CONDITIONS:
+        check_lengths(ids[condition], limit, [f"{i.instance_id} ({condition})" for i in instances])
+    manifest = _manifest(items, checkpoint, settings, tokenizer)
+    return Prepared(settings, items, checkpoint, points, prompts, ids, manifest)
+
+
 def probe(instances: Sequence[Instance], settings: Settings, say: Say, progress: Progress) -> Study:
     """Run a probe; states already in `settings.out` are read back and the model is not loaded.
 
@@ -91,22 +130,11 @@ def probe(instances: Sequence[Instance], settings: Settings, say: Say, progress:
         MissingExtra: the packages of the probe are not installed.
         UserError: bad input, in one line; nothing is loaded before all that can be checked has been.
     """
-    need("fiqkit probe", "probe", "torch", "transformers", "accelerate", "safetensors", "sklearn")
-    items = Items.of(instances, settings.folds, settings.seed)
-    checkpoint = find_checkpoint(settings.model)
-    if settings.adapter:
-        check_adapter(settings.adapter, checkpoint)
-    points = _points(settings.layers, checkpoint.config().num_hidden_layers + 1)
+    ready = prepare(instances, settings)
     _make_folder(settings.out)
-    tokenizer = load_tokenizer(checkpoint)
-    prompts = build_prompts(instances, items.folds, lambda text: len(tokenizer.tokenize(text)), settings.seed)
-    ids = {condition: [encode(tokenizer, text) for text in prompts.texts[condition]] for condition in CONDITIONS}
-    limit = getattr(checkpoint.config(), "max_position_embeddings", None)
-    for condition in CONDITIONS:
-        check_lengths(ids[condition], limit, [f"{i.instance_id} ({condition})" for i in instances])
-
-    states = captured(checkpoint, ids, settings, None, say, progress)
-    findings = _analyse("analyses", items, states, points, settings, progress)
+    items, prompts, ids = ready.items, ready.prompts, ready.ids
+    states = captured(ready, "states", None, say, progress)
+    findings = analysed(ready, "analyses", states, progress)
     words = analyse(items, bag_of_words(prompts.texts), permutations=settings.permutations, thorough=False)
     counts = {condition: [len(prompt) for prompt in ids[condition]] for condition in CONDITIONS}
     bare = analyse(items, lengths(prompts.texts, counts), permutations=settings.permutations, thorough=False)
@@ -121,14 +149,14 @@ def probe(instances: Sequence[Instance], settings: Settings, say: Say, progress:
         "category": _category(items, states, findings),
         "controls": controls.all_controls(items, findings, words, bare),
         "prompts": _about_prompts(items, prompts, counts),
-        "manifest": _manifest(items, checkpoint, settings, tokenizer),
+        "manifest": ready.manifest,
     }
     result["claims"] = [asdict(claim) for claim in claims(result)]
     if settings.adapter:
-        after = captured(checkpoint, ids, settings, settings.adapter, say, progress)
-        adapted = _analyse("analyses with the adapter", items, after, points, settings, progress)
+        after = captured(ready, "states-adapter", settings.adapter, say, progress, CHANGED)
+        adapted = analysed(ready, "analyses with the adapter", after, progress)
         result["adapter"] = _adapter(items, settings.adapter, (states, findings), (after, adapted))
-    return Study(result, items, states, findings, checkpoint)
+    return Study(result, items, states, findings, ready.checkpoint)
 
 
 def _make_folder(out: Path) -> None:
@@ -149,45 +177,47 @@ def _points(asked: Sequence[int] | None, points: int) -> list[int]:
     return sorted(set(asked)) if asked else list(range(points))
 
 
-def _analyse(
-    what: str, items: Items, states: States, points: list[int], settings: Settings, progress: Progress
-) -> Findings:
+def analysed(ready: Prepared, what: str, states: States, progress: Progress, *, thorough: bool = True) -> Findings:
+    """The analyses of states, `what` being their name for whoever waits; see `analyse`."""
     done = 0
 
     def step(count: int) -> None:
         nonlocal done
         done += count
-        progress(what, done, len(points))
+        progress(what, done, len(ready.points))
 
-    return analyse(items, states, points, permutations=settings.permutations, progress=step)
+    draws = ready.settings.permutations
+    return analyse(ready.items, states, ready.points, permutations=draws, thorough=thorough, progress=step)
 
 
 # --- states ---------------------------------------------------------------------------------------------------------
 
 
 def captured(
-    checkpoint: Checkpoint,
-    ids: Mapping[str, list[Ids]],
-    settings: Settings,
+    ready: Prepared,
+    name: str,
     adapter: Path | None,
     say: Say,
     progress: Progress,
+    conditions: Sequence[str] = CONDITIONS,
 ) -> States:
-    """The states of every condition, captured where the output folder does not hold them already."""
+    """The states under some conditions, captured where the folder `name` of the output does not hold them already."""
     from fiqkit.models.cards.weights import fingerprint
 
+    settings, checkpoint = ready.settings, ready.checkpoint
+    ids = {condition: ready.ids[condition] for condition in conditions}
     dtype = resolve_dtype(settings.dtype)
     about = {
         "weights": checkpoint.fingerprint,
         "dtype": dtype,
         "adapter": fingerprint(adapter) if adapter else None,
     }
-    folder = settings.out / ("states-adapter" if adapter else "states")
+    folder = settings.out / name
     keys = {condition: key_of(about, prompts) for condition, prompts in ids.items()}
     needed = missing(folder, keys)
     if not needed:
         say(f"states read back from {folder}; the model is not run")
-        return open_states(folder, CONDITIONS)
+        return open_states(folder, conditions)
     total = sum(len(prompts) for prompts in ids.values())
     need = memory_need(checkpoint, dtype, total)
     say(f"{settings.model}: {need.line()}")
@@ -206,7 +236,7 @@ def captured(
 
     for condition in needed:
         save(folder, condition, capture(model, ids[condition], step), keys[condition], about)
-    return open_states(folder, CONDITIONS)
+    return open_states(folder, conditions)
 
 
 # --- the result -----------------------------------------------------------------------------------------------------

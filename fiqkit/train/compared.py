@@ -19,7 +19,7 @@ from fiqkit.store.load import load_scored
 from fiqkit.store.store import Store
 from fiqkit.train.baselines import askers, judged
 
-Values = Mapping[str, float]  # instance id → 0 or 1
+Values = Mapping[str, float]  # by instance id
 
 
 def episodes_by_stage(rows: Sequence[Mapping[str, Any]], store: Path) -> dict[str, list[Scored]]:
@@ -34,42 +34,56 @@ def episodes_by_stage(rows: Sequence[Mapping[str, Any]], store: Path) -> dict[st
 def comparisons(
     played: Mapping[str, Sequence[Scored]], instances: Sequence[Instance], train: Sequence[Instance]
 ) -> list[dict[str, Any]]:
-    """Each stage against the one before it in targeting and accuracy, and each trained one against the askers.
-
-    Returns:
-        Per comparison: first, second, measure ("primary": hits; "accuracy"), n items, difference (second − first), p,
-        and `smallest`: the difference that so many orbits show with a power of .8 at .05 given the discordance met,
-        None where no such difference exists.
-    """
+    """Each stage against the one before it in targeting and accuracy, and each trained one against the askers."""
     items = {i.instance_id: i for i in instances}
     stages = list(played)
-    hits = {stage: _hits(played[stage], items) for stage in stages}
-    right = {stage: {e.instance_id: float(bool(e.is_intended)) for e in played[stage] if e.counts} for stage in stages}
+    hit = {stage: hits(played[stage]) for stage in stages}
     found = []
     for first, second in pairwise(stages):
-        found.append(_compared("primary", first, second, hits[first], hits[second], items))
-        found.append(_compared("accuracy", first, second, right[first], right[second], items))
+        found.append(compared("primary", first, second, hit[first], hit[second], items))
+        found.append(compared("accuracy", first, second, right(played[first]), right(played[second]), items))
     for name, asker in askers(train, instances).items():
         theirs = {key: float(judged(asker[key]).central == items[key].primary) for key in items}
-        found += [_compared("primary", name, s, theirs, hits[s], items) for s in stages if s != "base"]
+        found += [compared("primary", name, s, theirs, hit[s], items) for s in stages if s != "base"]
     return found
 
 
-def _hits(episodes: Sequence[Scored], items: Mapping[str, Instance]) -> Values:
+def asked(episodes: Sequence[Scored]) -> Values:
+    """Which items were asked about."""
+    return {e.instance_id: float(e.asked) for e in episodes if e.counts}
+
+
+def hits(episodes: Sequence[Scored]) -> Values:
+    """The first questions whose most central category is the item's primary one."""
     return {
-        e.instance_id: float(bool(e.questions) and e.questions[0].central == items[e.instance_id].primary)
-        for e in episodes
-        if e.counts
+        e.instance_id: float(bool(e.questions) and e.questions[0].central == e.primary) for e in episodes if e.counts
     }
 
 
-def _compared(
+def right(episodes: Sequence[Scored]) -> Values:
+    """The items that were answered as intended."""
+    return {e.instance_id: float(bool(e.is_intended)) for e in episodes if e.counts}
+
+
+def compared(
     measure: str, first: str, second: str, one: Values, other: Values, items: Mapping[str, Instance]
 ) -> dict[str, Any]:
+    """Two sides of one measure, paired.
+
+    Args:
+        measure: "asked", "primary" (hits), "accuracy", or "intent", which is no share.
+        one, other: values by item, or by orbit; what only one of them has is left out.
+        items: an instance of each.
+
+    Returns:
+        measure, first, second, n pairs, difference (second − first), p, and `smallest`: the difference that so many
+        orbits show with a power of .8 at .05 given the discordance met, None where no such difference exists, or of
+        what is no share.
+    """
     both = sorted(one.keys() & other.keys())
     differences = [other[key] - one[key] for key in both]
     n = len(both)
-    orbits = len({items[key].orbit or key for key in both}) if measure == "primary" else n
+    units = n if measure == "accuracy" else len({items[key].orbit or key for key in both})
     discordant = sum(d != 0 for d in differences) / n if n else 0.0
     return {
         "measure": measure,
@@ -78,5 +92,5 @@ def _compared(
         "n": n,
         "difference": sum(differences) / n if n else None,
         "p": sign_flip_p(differences, [items[key].cluster for key in both]) if n else None,
-        "smallest": smallest_difference(orbits, discordant),
+        "smallest": None if measure == "intent" else smallest_difference(units, discordant),
     }

@@ -45,7 +45,7 @@ def climb(
         raise UserError(f"unknown stage {unknown[0]!r}; the stages are {', '.join(STAGES)}")
     training = Stages(recipe, splits, passages, out, say)
     out.mkdir(parents=True, exist_ok=True)
-    rows = []
+    rows, train = [], training.splits["train"]
     for stage in STAGES:
         if stage not in stages:
             continue
@@ -61,8 +61,8 @@ def climb(
         table = {
             "recipe": recipe.name,
             "stages": rows,
-            "baselines": baselines(splits["test"], splits["train"]),
-            "comparisons": comparisons(episodes_by_stage(rows, out / "evaluation.db"), splits["test"], splits["train"]),
+            "baselines": baselines(splits["test"], train),
+            "comparisons": comparisons(episodes_by_stage(rows, out / "evaluation.db"), splits["test"], train),
         }
         write_text(out / "ladder.json", json.dumps(table, ensure_ascii=False, indent=1))
     if logs := {stage: read_log(out / stage / LOG) for stage in STAGES if (out / stage / LOG).is_file()}:

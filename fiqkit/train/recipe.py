@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from fiqkit.errors import UserError
+from fiqkit.taxonomy import CATEGORIES
 
 FOLDER = Path(__file__).parent / "recipes"
 ATTENTION = ("q_proj", "k_proj", "v_proj", "o_proj")
@@ -119,6 +120,7 @@ class Recipe:
         template: file of a prefix-preserving chat template that replaces the model's own, "" to keep that.
         max_length: tokens of a training row; longer rows are an error, never cut.
         gpu: the recipe needs one.
+        categories: primary categories that are trained and validated on; () for all.
     """
 
     name: str
@@ -128,6 +130,7 @@ class Recipe:
     template: str = ""
     max_length: int = 2048
     gpu: bool = True
+    categories: tuple[str, ...] = ()
     seed: int = 0
     lora: Lora = field(default_factory=Lora)
     sft: Sft = field(default_factory=Sft)
@@ -186,6 +189,8 @@ def _changed(made: Recipe, changes: Iterable[str], where: str) -> Recipe:
         made = _filled(made, {stage[0]: nested} if stage else nested, change)
     if not made.model:
         raise UserError(f"{where}: the field 'model' is missing; give a card or a folder of weights")
+    if unknown := [name for name in made.categories if name not in CATEGORIES]:
+        raise UserError(f"{where}: {unknown[0]!r} is none of the categories {', '.join(CATEGORIES)}")
     if made.grpo.batch % made.grpo.group:
         raise UserError(f"{where}: grpo.batch {made.grpo.batch} is no multiple of grpo.group {made.grpo.group}")
     if made.sft.silent >= 1:

@@ -100,6 +100,20 @@ def around(test: Sequence[str], instances: Sequence[Instance]) -> dict[str, list
     return {name: _of(instances, companies) for name, companies in parts.items()} | {"test": chosen}
 
 
+def of_categories(splits: Mapping[str, Sequence[Instance]], categories: Sequence[str]) -> dict[str, list[Instance]]:
+    """The splits with items of these primary categories alone to train and validate on; () leaves all.
+
+    The test split stays whole: it shows what becomes of the other categories.
+
+    Raises:
+        UserError: nothing is left to train on.
+    """
+    kept = {name: [i for i in part if not categories or i.primary in categories] for name, part in splits.items()}
+    if categories and not kept["train"]:
+        raise UserError(f"no item of the train split has the primary category {' or '.join(categories)}")
+    return {**kept, "test": list(splits["test"])}
+
+
 def draw(instances: Sequence[Instance], most: int, *, spread: bool = False) -> list[Instance]:
     """At most so many instances, each orbit from the primary category that has the fewest instances so far.
 

@@ -28,12 +28,13 @@ from fiqkit.records import Instance, Passage
 from fiqkit.roles.assess import Assessor
 from fiqkit.roles.grader.rules import RulesGrader
 from fiqkit.roles.judge.rules import RulesJudge
+from fiqkit.taxonomy import CATEGORIES
 from fiqkit.train import grpo, kto, memory, sft
 from fiqkit.train.demos import Demo, demonstrate, read_demos, world_for, yields
 from fiqkit.train.model import Trainee, check_machine, context_of, file_sha256, load, main_first, write_record
-from fiqkit.train.recipe import Recipe
+from fiqkit.train.recipe import Recipe, recorded
 from fiqkit.train.rows import Row
-from fiqkit.train.splits import check, draw
+from fiqkit.train.splits import check, draw, of_categories
 from fiqkit.train.teachers import TemplateTeacher
 from fiqkit.train.watch import Say
 from fiqkit.whole_file import write_text
@@ -51,7 +52,8 @@ class Stages:
         episodes: episodes for KTO in place of the policy's own.
 
     Raises:
-        UserError: splits that share a company, or a machine on which the recipe cannot run.
+        UserError: splits that share a company, nothing of the recipe's categories to train on, or a machine on which
+            it cannot run.
     """
 
     def __init__(
@@ -67,7 +69,8 @@ class Stages:
     ) -> None:
         check(splits, "the splits")
         check_machine(recipe)
-        self.recipe, self.splits, self.passages, self.out, self.say = recipe, splits, passages, out, say
+        self.splits = of_categories(splits, recipe.categories)
+        self.recipe, self.passages, self.out, self.say = recipe, passages, out, say
         self._given = {"demos": demos, "episodes": episodes}
         self._parent: Path | None = None
 
@@ -87,14 +90,17 @@ class Stages:
         trainee, self._parent = load(self.recipe, parent), parent
         self.say(f"{stage}: training")
         metrics, data = {"sft": self._sft, "kto": self._kto, "grpo": self._grpo}[stage](trainee, folder)
-        write_record(folder, self.recipe, stage, trainee, metrics=metrics, data=data, **parents)
+        before = read_record(parent).get("trained_on", CATEGORIES) if parent else ()
+        trained_on = sorted({*before, *(i.primary for i in self.splits["train"])})
+        made = {"metrics": metrics, "data": data, "trained_on": trained_on, **parents}
+        write_record(folder, self.recipe, stage, trainee, **made)
         del trainee
         gc.collect()
         return folder
 
     def _sft(self, trainee: Trainee, folder: Path) -> tuple[dict[str, float], dict[str, Any]]:
         path = self._given["demos"]
-        kept = {"train": list(read_demos(path))} if path else {"train": self._demos("train")}
+        kept = {"train": self._read(path) if path else self._demos("train")}
         kept["validation"] = self._demos("validation")
         kept = {name: [demo for demo in demos if demo.clarified] for name, demos in kept.items()}
         kept["train"] += self._silent(len(kept["train"]))
@@ -106,6 +112,17 @@ class Stages:
         metrics = sft.train(trainee, self.recipe, train, rows["validation"], folder, self.say)
         learned_from = path or self.out / "demos-train.jsonl"
         return metrics, {"demos": file_sha256(learned_from), "episodes": episodes, "rows": count}
+
+    def _read(self, path: Path) -> list[Demo]:
+        """The demonstrations, or marked episodes, of a file; of the recipe's categories alone where it names some."""
+        found = list(read_demos(path))
+        if not self.recipe.categories:
+            return found
+        known = {instance.instance_id for name in ("train", "validation") for instance in self.splits[name]}
+        kept = [demo for demo in found if demo.instance_id in known]
+        if len(kept) < len(found):
+            self.say(f"{path}: {len(found) - len(kept)} are not of {', '.join(self.recipe.categories)} and left out")
+        return kept
 
     def _silent(self, asked: int) -> list[Demo]:
         """The demonstrations without a question that the recipe mixes in: `sft.silent` of all."""
@@ -155,7 +172,7 @@ class Stages:
 
     def _labelled(self, trainee: Trainee, path: Path) -> tuple[list[Row], list[Row]]:
         labelled: dict[bool, list[Row]] = {True: [], False: []}
-        for demo, rows in self._fitting("own episodes", list(read_demos(path)), trainee):
+        for demo, rows in self._fitting("own episodes", self._read(path), trainee):
             labelled[demo.clarified] += rows
         return labelled[True], labelled[False]
 
@@ -215,10 +232,10 @@ def _check_begun(folder: Path, now: Mapping[str, Any]) -> None:
         UserError: names the first difference.
     """
     path = folder / _BEGUN
-    flat = _flat(json.loads(json.dumps(now)))
+    flat = _flat(now)
     try:
-        before = _flat(json.loads(path.read_text("utf-8"))) if path.is_file() else flat
-    except (OSError, ValueError, AttributeError) as error:
+        before = _flat(_with_new_fields(json.loads(path.read_text("utf-8")))) if path.is_file() else flat
+    except (OSError, ValueError, AttributeError, TypeError, KeyError) as error:
         raise UserError(f"{path}: damaged ({error}); give another --out") from None
     different = [name for name in sorted(before.keys() | flat.keys()) if before.get(name) != flat.get(name)]
     if different:
@@ -230,7 +247,13 @@ def _check_begun(folder: Path, now: Mapping[str, Any]) -> None:
     write_text(path, json.dumps(now))
 
 
+def _with_new_fields(begun: dict[str, Any]) -> dict[str, Any]:
+    """What a stage was begun with; a field that recipes have only had since then has its default."""
+    return begun | {"recipe": recorded(begun["recipe"]).describe()}
+
+
 def _flat(table: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+    """Fields by their path, such as recipe.sft.epochs."""
     found: dict[str, Any] = {}
     for name, value in table.items():
         found |= _flat(value, f"{above}{name}.") if isinstance(value, Mapping) else {f"{above}{name}": value}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from tiny_models import ARCHITECTURES, edit_json, make_checkpoint, make_instances
+from tiny_models import ARCHITECTURES, edit_json, make_adapter, make_checkpoint, make_instances
 
 from fiqkit.commands.probe import command, layer_list
 from fiqkit.commands.probe_compare import command as compare_command
@@ -112,20 +112,6 @@ def test_only_the_layers_asked_for_are_looked_at(
 
 
 # --- adapters -------------------------------------------------------------------------------------------------------
-
-
-def make_adapter(base: Path, folder: Path, **changes: object) -> Path:
-    import torch
-    from peft import LoraConfig, get_peft_model
-
-    model = get_peft_model(load_model(find_checkpoint(str(base)), "f32"), LoraConfig(r=2, target_modules="all-linear"))
-    torch.manual_seed(1)
-    for name, parameter in model.named_parameters():
-        if "lora_B" in name:
-            torch.nn.init.normal_(parameter, std=0.3)
-    model.save_pretrained(folder)
-    edit_json(folder / "adapter_config.json", base_model_name_or_path=str(base), **changes)
-    return folder
 
 
 @pytest.mark.slow

@@ -7,11 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 
+from fiqkit import bench_data
 from fiqkit.cli import fiqkit
-from fiqkit.datasets import instance_row, write_jsonl
+from fiqkit.datasets import instance_row, read_instances, write_jsonl
 from fiqkit.errors import UserError
 from fiqkit.models.checks.adapters import RECORD
 from fiqkit.records import Instance
@@ -76,6 +78,63 @@ def test_grpo_chooses_on_validation_and_the_test_split_is_read_once(train: Train
         UserError, match=r"grpo: these 2 items were read for it on \d{4}-.* --again reads them once more"
     ):
         train("evaluate", at["grpo"], f"--out={at['elsewhere']}", settings=long)
+
+
+@pytest.mark.slow
+def test_what_learned_nothing_reads_and_forgets_nothing(
+    train: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A ladder of one category whose learning rate is 0: before is after, on that category and on the other."""
+    english = [i for i in read_instances(bench_data.INSTANCES) if i.language == "en"]
+    entity, temporal, vintage = (
+        [i for i in english if i.primary == name] for name in ("entity_scope", "temporal_scope", "filing_vintage")
+    )
+    tested = [*entity[:4], *temporal[:6]]
+    seen = {i.cluster for i in tested}
+    taught, left_out = (next(i for i in found if i.cluster not in seen) for found in (entity, vintage))
+    write_jsonl(tmp_path / "items.jsonl", map(instance_row, (*tested, taught, left_out)))
+    parts = {"train": [taught, left_out], "validation": [], "test": tested}
+    ids = {name: [i.instance_id for i in part] for name, part in parts.items()}
+    (tmp_path / "splits.json").write_text(json.dumps(ids))
+
+    def ladder(stages: str, *arguments: str) -> Any:
+        out = f"--out={tmp_path / 'l'}"
+        return train("ladder", f"--stages={stages}", out, *arguments, settings=("sft.learning_rate=0.0",))
+
+    table = ladder("base,sft", "--category=entity_scope", "--before-after")
+    assert json.loads((tmp_path / "l" / "ladder.json").read_text()) == table
+    record = json.loads((tmp_path / "l" / "sft" / RECORD).read_text())
+    assert (record["recipe"]["categories"], record["trained_on"]) == (["entity_scope"], ["entity_scope"])
+    assert record["data"]["episodes"] == 1
+    before, after = table["before_after"]["probe"]["stages"]
+    unchanged = {"difference": 0.0, "p": 1.0}
+    assert after == {**before, "stage": "sft", "change": dict.fromkeys(("separation", "accuracy", "auroc"), unchanged)}
+    lost = table["before_after"]["forgetting"]
+    assert (lost["trained"], lost["other"]) == (["entity_scope"], ["temporal_scope"])
+    assert [(row["trained"]["n"], row["other"]["n"]) for row in lost["stages"]] == [(4, 6), (4, 6)]
+    assert [(c["measure"], c["difference"], c["p"]) for c in lost["changes"]] == [
+        (measure, 0.0, 1.0) for measure in ("asked", "primary", "accuracy", "intent")
+    ]
+
+    monkeypatch.setattr("fiqkit.probe.study.load_model", lambda *_: pytest.fail("the model was probed again"))
+    again = ladder("base,sft", "--category=entity_scope", "--before-after")
+    for row in (*table["stages"], *again["stages"]):
+        del row["seconds"]
+    assert again == table
+    with pytest.raises(click.UsageError, match="holds trained stages against the base"):
+        ladder("sft", "--category=entity_scope", "--before-after")
+    with pytest.raises(UserError, match=r"was begun with recipe\.categories = \('entity_scope',\), which is \(\) now"):
+        ladder("base,sft")
+
+
+def test_what_cannot_be_done_is_found_before_training(train: Train, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="--before-after: 2 items cannot fill 5 folds"):
+        train("ladder", "--stages=base,sft", "--before-after", f"--out={tmp_path / 'l'}")
+    with pytest.raises(UserError, match="no item of the train split has the primary category recognition_policy"):
+        train("sft", "--category=recognition_policy", f"--out={tmp_path / 'l'}")
+    with pytest.raises(UserError, match="'scope' is none of the categories entity_scope, "):
+        train("sft", f"--out={tmp_path / 'l'}", settings=('categories=["scope"]',))
+    assert not (tmp_path / "l").exists()
 
 
 def test_what_is_wrong_is_one_line(train: Train, items: list[Instance], tmp_path: Path) -> None:
