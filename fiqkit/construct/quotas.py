@@ -43,7 +43,7 @@ class Limits:
     a_company: int = 3
     topic_share: Mapping[str, float] = field(default_factory=lambda: {"en": 0.25, "zh": 0.6})
     subtype_share: Mapping[str, float] = field(
-        default_factory=lambda: {"recognition_policy/property": 0.5, "temporal_scope/balance date": 0.2}
+        default_factory=lambda: {"recognition_policy/property": 0.5, "temporal_scope/balance date": 0.4}
     )
 
 
