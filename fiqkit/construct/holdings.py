@@ -43,6 +43,7 @@ class Report:
     """One filing of a company.
 
     Attributes:
+        form: "10-K", "年报"; None where the figures are of no report that can be named.
         whole: concept (without `us-gaap:`) → span → figure, for the company as a whole.
         parts: (concept, axis, member) → span → figure, for figures with one dimension.
     """
@@ -154,7 +155,9 @@ def _reports(store: FactStore, entity: str) -> list[Report]:
         if accession is None and source == "export":
             form = form or "export"
         key = (accession,) if accession else (None, form, filed)
-        report = found.setdefault(key, Report(code, name, form, accession, filed, source))
+        # A vendor's row holds the latest figures: without a date it is no report that printed them.
+        shown = form if filed or source != "export" else None
+        report = found.setdefault(key, Report(code, name, shown, accession, filed, source))
         report.filed = report.filed or filed
         report.name = report.name or name
         members = json.loads(dims)

@@ -47,6 +47,7 @@ class Built:
         refused: reason → orbits that were turned away for it.
         short: cell → (instances wanted, instances had), where a quota lacks more than a tenth.
         quotas: cell → instances wanted.
+        pinned: company → the split that it stays in.
     """
 
     instances: list[Instance]
@@ -56,6 +57,7 @@ class Built:
     refused: Counter[str] = field(default_factory=Counter)
     short: dict[Cell, tuple[int, int]] = field(default_factory=dict)
     quotas: Mapping[Cell, int] = field(default_factory=dict)
+    pinned: Mapping[str, str] = field(default_factory=dict)
 
 
 def mined(
@@ -141,13 +143,14 @@ def chosen(
     *,
     limits: Limits | None = None,
     by_rules: bool = True,
+    kept: Sequence[Orbit] = (),
 ) -> Built:
-    """A set of mined orbits with their own passages and no others."""
+    """A set of mined orbits with their own passages and no others; `kept` are in it already, where rules still pass."""
 
     def admit(orbit: Orbit, others: Sequence[Orbit]) -> str:
         return _admit(orbit, others, seed, by_rules)
 
-    choice: Choice = choose(orbits, quotas, seed, admit, limits)
+    choice: Choice = choose(orbits, quotas, seed, admit, limits, kept)
     built = rendered(interleaved(choice.orbits), seed)
     built.refused, built.short, built.quotas = choice.refused, choice.short, quotas
     return built
@@ -166,9 +169,9 @@ def rendered(orbits: Sequence[Orbit], seed: int) -> Built:
     return built
 
 
-def with_corpus(built: Built, store: FactStore, passages: int) -> Built:
-    """The set with passages that no question is asked of, up to so many in all."""
-    built.passages += _others(store, _of_company(built.orbits), passages - len(built.passages))
+def with_corpus(built: Built, store: FactStore, passages: int, exclude: Iterable[str] = ()) -> Built:
+    """The set with passages that no question is asked of, up to so many in all, but for those whose id is excluded."""
+    built.passages += _others(store, _of_company(built.orbits), passages - len(built.passages), set(exclude))
     return built
 
 
@@ -225,7 +228,7 @@ def _admit(orbit: Orbit, others: Sequence[Orbit], seed: int, by_rules: bool) -> 
     return ""
 
 
-def _others(store: FactStore, orbits: Mapping[str, list[Orbit]], wanted: int) -> list[Passage]:
+def _others(store: FactStore, orbits: Mapping[str, list[Orbit]], wanted: int, left: set[str]) -> list[Passage]:
     """Passages beside the orbits' own: of the companies that are asked about, then of others, languages in turn."""
     own: list[Passage] = []
     rest: dict[str, list[list[Passage]]] = {}
@@ -235,7 +238,7 @@ def _others(store: FactStore, orbits: Mapping[str, list[Orbit]], wanted: int) ->
         mine_too = orbits.get(company.entity, [])
         if not mine_too and not _askable(company):
             continue
-        made = list(statements(company, mine_too))
+        made = [passage for passage in statements(company, mine_too) if passage.passage_id not in left]
         (own.extend(made) if mine_too else rest.setdefault(company.language, []).append(made) if made else None)
     found = own
     pools = {language: iter(of_company) for language, of_company in sorted(rest.items())}

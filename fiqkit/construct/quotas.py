@@ -67,16 +67,22 @@ def choose(
     seed: int,
     admit: Callable[[Orbit, Sequence[Orbit]], str] = lambda orbit, others: "",
     limits: Limits | None = None,
+    kept: Sequence[Orbit] = (),
 ) -> Choice:
     """Orbits that meet quotas of instances by category and language.
 
     Args:
         admit: why an orbit cannot join a company's others, "" when it can.
+        kept: orbits of an earlier choice, which stay, but for those that are not admitted any more; only what quotas
+            lack beside them is chosen.
     """
     limits = limits or Limits()
-    pool = _pool(orbits, seed)
+    held = _held(kept, admit)
+    lacking_of = _lacking(held, quotas)
+    keys = {orbit.key for orbit in held}
+    pool = _pool([orbit for orbit in orbits if orbit.key not in keys], seed)
     supply = {kind: len({o.source.code for o in found}) for kind, found in pool.items()}
-    best: list[Orbit] = []
+    best: list[Orbit] = held
     refused: Counter[str] = Counter()
     told: dict[tuple[int, ...], str] = {}
 
@@ -88,17 +94,35 @@ def choose(
         return told[asked]
 
     for _ in range(_ROUNDS):
-        plan = plan_counts(supply, quotas, limits)
-        taken, refused = _fill(pool, plan, ruled, limits)
+        plan = plan_counts(supply, lacking_of, limits)
+        taken, refused = _fill(pool, plan, ruled, limits, held)
         if _instances(taken) >= _instances(best):
             best = taken
-        had = Counter(kind_of(o) for o in taken)
+        had = Counter(map(kind_of, taken)) - Counter(map(kind_of, held))
         lacking = [kind for kind, count in plan.items() if had[kind] < count]
         if not lacking:
             break
         for kind in lacking:
             supply[kind] = had[kind]
     return Choice(best, shortfalls(best, quotas), refused)
+
+
+def _held(kept: Iterable[Orbit], admit: Callable[[Orbit, Sequence[Orbit]], str]) -> list[Orbit]:
+    """Those of an earlier choice that are still admitted beside one another, in the order of their companies."""
+    held: dict[str, list[Orbit]] = defaultdict(list)
+    for orbit in kept:
+        others = held[orbit.source.code]
+        if not admit(orbit, others):
+            others.append(orbit)
+    return [orbit for code in sorted(held) for orbit in held[code]]
+
+
+def _lacking(held: Iterable[Orbit], quotas: Mapping[Cell, int]) -> dict[Cell, int]:
+    """What quotas want beyond the orbits that are there."""
+    had: Counter[Cell] = Counter()
+    for orbit in held:
+        had[orbit.category, orbit.source.language] += len(orbit.alternatives)
+    return {cell: wanted - had[cell] for cell, wanted in quotas.items() if wanted > had[cell]}
 
 
 def _instances(orbits: Iterable[Orbit]) -> int:
@@ -206,10 +230,13 @@ def _fill(
     plan: Mapping[Kind, int],
     admit: Callable[[Orbit, Sequence[Orbit]], str],
     limits: Limits,
+    held: Sequence[Orbit] = (),
 ) -> tuple[list[Orbit], Counter[str]]:
     """Take the planned numbers, scarce kinds first, of the years that have the fewest orbits yet, then companies."""
     taken: dict[str, list[Orbit]] = defaultdict(list)
-    years: Counter[tuple[str, str]] = Counter()
+    for orbit in held:
+        taken[orbit.source.code].append(orbit)
+    years = Counter(_year(orbit) for orbit in held)
     refused: Counter[str] = Counter()
     for kind in sorted(plan, key=lambda k: (len({o.source.code for o in pool[k]}) / plan[k], k)):
         left, count = list(pool[kind]), 0

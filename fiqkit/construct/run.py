@@ -164,5 +164,5 @@ def write(built: Built, out: Path, seed: int) -> None:
     instances, passages, parts = (out / name for name in _FILES)
     write_jsonl(instances, map(instance_row, built.instances))
     write_jsonl(passages, ({**passage_row(p), "canary": CANARY} for p in built.passages))
-    splits = json.dumps(split(built.instances, seed), ensure_ascii=False, indent=1)
+    splits = json.dumps(split(built.instances, seed, pinned=built.pinned), ensure_ascii=False, indent=1)
     write_text(parts, splits + "\n")

@@ -17,11 +17,20 @@ def entity_of(instance: Instance) -> str:
     return str(code) if code else instance.cluster
 
 
-def split(instances: Sequence[Instance], seed: int, shares: Mapping[str, float] = SHARES) -> dict[str, list[str]]:
+def split(
+    instances: Sequence[Instance],
+    seed: int,
+    shares: Mapping[str, float] = SHARES,
+    pinned: Mapping[str, str] | None = None,
+) -> dict[str, list[str]]:
     """Instance ids by split, stratified by category and language.
 
     Companies go, the largest first, where their category and language is furthest below its share.
+
+    Args:
+        pinned: company → the split that it stays in, as models were trained on it.
     """
+    pinned = pinned or {}
     by_company: dict[str, list[Instance]] = defaultdict(list)
     for instance in instances:
         by_company[entity_of(instance)].append(instance)
@@ -30,9 +39,9 @@ def split(instances: Sequence[Instance], seed: int, shares: Mapping[str, float] 
     found: dict[str, list[str]] = {name: [] for name in shares}
     order = sorted(by_company)
     random.Random(f"{seed} splits").shuffle(order)
-    for company in sorted(order, key=lambda code: -len(by_company[code])):
+    for company in sorted(order, key=lambda code: (code not in pinned, -len(by_company[code]))):
         mine = Counter((i.primary, i.language) for i in by_company[company])
-        name = max(
+        name = pinned.get(company) or max(
             shares,
             key=lambda s: (sum(n * (shares[s] - had[s][k] / total[k]) for k, n in mine.items()), shares[s]),
         )

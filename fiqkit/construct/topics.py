@@ -185,7 +185,7 @@ other income | OtherNonoperatingIncomeExpense | Other income, net
 non-operating income | NonoperatingIncomeExpense | Non-operating income, net
 revenue | 营业总收入 | 营业总收入
 revenue | 总营收 | 营业总收入
-revenue | revenue | 营业收入
+revenue | revenue | 营业总收入
 operating revenue | 营业收入 | 营业收入
 pre-tax profit | 利润总额 | 利润总额
 minority interest | 少数股东损益 | 少数股东损益

@@ -23,7 +23,7 @@ QUESTIONS = {
         "请问{company}的{metric}是多少？",
         "{company}披露的{metric}是多少？",
         "帮我查一下{company}的{metric}是多少？",
-        "我想知道{company}的{metric}是多少？",
+        "我想知道{company}的{metric}是多少。",
     ),
 }
 CONTEXTS = {
@@ -35,6 +35,7 @@ CONTEXTS = {
     ),
     "zh": ("我说的是{constraint}。", "我要的是{constraint}。", "我想看的是{constraint}。", "我需要的是{constraint}。"),
 }
+_DISCLOSED = "披露"  # a Chinese form that says so is for figures that a report prints
 _HEAD = {
     "en": "{company}{ticker}{form}, {period}{filed}.\nFigures from the report. Amounts in U.S. dollars, per-share "
     "figures in dollars a share.\nLine | Amount",
@@ -54,7 +55,9 @@ def question(orbit: Orbit, seed: int) -> str:
     language, company = orbit.source.language, orbit.source.company
     rng = draw(orbit, seed, "question")
     metric = rng.choice(topics()[orbit.topic].words[language])
-    return rng.choice(QUESTIONS[language]).format(
+    computed = any(a.row.quantity.proof.operation != "value" for a in orbit.alternatives)
+    forms = [form for form in QUESTIONS[language] if not (computed and _DISCLOSED in form)]
+    return rng.choice(forms).format(
         company=company,
         companys=possessive(company),
         metric=metric,
@@ -86,6 +89,7 @@ def head(
     """The first lines of a passage: whose figures, of which filing and period, in which unit."""
     if language == "zh":
         date = f"，披露日期{filed}" if filed else ""
+        period += "" if form or period.endswith("数据") else "数据"
         return _HEAD["zh"].format(
             company=company,
             ticker=f"（{ticker}）" if ticker else "",

@@ -63,7 +63,7 @@ PLAIN = {
     "coreg": "co-registrant",
     "TimingOfTransferOfGoodOrServiceAxis": "timing of transfer",
     "TransferredOverTimeMember": "transferred over time",
-    "revenue": "营业收入",
+    "revenue": "营业总收入",
     "net_profit_incl_minority": "净利润（含少数股东损益）",
     "net_profit_parent": "归属于母公司股东的净利润",
     "minority_interest_profit": "少数股东损益",

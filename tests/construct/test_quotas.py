@@ -65,6 +65,19 @@ def test_years_are_spread_where_the_supply_allows() -> None:
     assert Counter(o.source.end[:4] for o in taken) == {"2009": 2, "2016": 2, "2023": 2}
 
 
+def test_what_is_kept_stays_and_only_what_lacks_beside_it_is_chosen() -> None:
+    topics = {"entity_scope": "profit", "temporal_scope": "equity"}
+    pool = [orbit(n, f"{name}/a", topic) for n in range(40) for name, topic in topics.items()]
+    kept = [o for o in pool if o.category == "entity_scope" and int(o.source.code) < 5]
+    quotas = {("entity_scope", "en"): 10, ("temporal_scope", "en"): 8}
+    found = choose(pool, quotas, 1, lambda o, _: "broken now" if o is kept[0] else "", ALL, kept)
+    taken = [o for o in found.orbits if o.category == "entity_scope"]
+    assert [o for o in taken if o in kept] == kept[1:]
+    assert len(taken) == 5
+    assert sum(o.category == "temporal_scope" for o in found.orbits) == 4
+    assert not found.short
+
+
 def test_a_company_states_one_period_and_asks_each_topic_once() -> None:
     pool = [
         orbit(1, "entity_scope/a", "profit"),
@@ -113,6 +126,8 @@ def test_splits_keep_companies_whole(sizes: list[int], seed: int) -> None:
         for c, size in enumerate(sizes)
         for n in range(size)
     ]  # fmt: skip
+    pinned = {str(c): "test" for c in range(2)}
+    assert all(i in split(instances, seed, pinned=pinned)["test"] for i in ("i0-0", "i1-0"))
     found = split(instances, seed)
     assert sorted(name for ids in found.values() for name in ids) == sorted(i.instance_id for i in instances)
     of = {name: {i.split("-")[0] for i in ids} for name, ids in found.items()}

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import click
 
-from fiqkit.construct.bundled.plan import PLAN, planned, read_plan, write_plan
+from fiqkit.construct.bundled.plan import LEFT_OUT, PLAN, planned, read_plan, splits_of, still_mined, write_plan
 from fiqkit.construct.bundled.sources import read_sources
-from fiqkit.construct.pipeline import CHINESE_SHARE, Built, build_set, keep_share, mined, rendered, with_corpus
+from fiqkit.construct.pipeline import CHINESE_SHARE, Built, chosen, keep_share, mined, rendered, with_corpus
 from fiqkit.construct.quotas import Cell
 from fiqkit.construct.run import write
+from fiqkit.construct.splits import split
 from fiqkit.errors import UserError
 from fiqkit.filings.store import FactStore
 
@@ -41,24 +42,30 @@ def make(store: Path, seed: int = SEED) -> Built:
     facts = FactStore(store)
     try:
         orbits, _ = mined(facts)
-        built = with_corpus(rendered(planned(orbits, plan), seed), facts, PASSAGES)
+        built = with_corpus(rendered(planned(orbits, plan), seed), facts, PASSAGES, LEFT_OUT)
     finally:
         facts.close()
+    built.pinned = splits_of(plan)
     silent = {line.orbit for line in plan if not line.is_asked}
     built.orbits = [orbit for orbit in built.orbits if orbit.key not in silent]
     built.instances = [instance for instance in built.instances if instance.orbit not in silent]
     return built
 
 
-def choose(store: Path, plan: Path, seed: int = SEED) -> None:
-    """Choose the orbits of another bundled set by quota, and pin them.
+def choose(store: Path, plan: Path, seed: int = SEED, *, refill: bool = False) -> None:
+    """Choose the orbits of another bundled set by quota, and pin them with their splits.
+
+    Args:
+        refill: keep what the plan names where it is still mined and passes, with its split; choose what quotas lack.
 
     Raises:
         UserError: a cell falls short of its quota by more than a tenth.
     """
     facts = FactStore(store)
     try:
-        built = build_set(facts, QUOTAS, seed)
+        before = read_plan(plan) if refill else []
+        orbits, _ = mined(facts, exclude=LEFT_OUT)
+        built = chosen(orbits, QUOTAS, seed, kept=still_mined(orbits, before))
     finally:
         facts.close()
     every = [*built.orbits]
@@ -66,7 +73,9 @@ def choose(store: Path, plan: Path, seed: int = SEED) -> None:
     if built.short:
         cell, (wanted, had) = next(iter(built.short.items()))
         raise UserError(f"{' / '.join(cell)}: {had} instances where the quota is {wanted}; mend the miner or the quota")
-    write_plan(plan, every, built.orbits)
+    splits = split(built.instances, seed, pinned=splits_of(before))
+    where = {name: part for part, ids in splits.items() for name in ids}
+    write_plan(plan, every, {i.orbit or "": where[i.instance_id] for i in built.instances})
 
 
 @click.command()
@@ -77,15 +86,16 @@ def choose(store: Path, plan: Path, seed: int = SEED) -> None:
 )
 @click.option("--no-index", is_flag=True, help="Leave the index out.")
 @click.option("--choose-again", is_flag=True, help="Choose and pin other orbits first; makes another set.")
-def main(data: Path, out: Path, facts: Path | None, no_index: bool, choose_again: bool) -> None:
+@click.option("--refill", is_flag=True, help="Keep the pinned orbits that are still mined, and choose what they lack.")
+def main(data: Path, out: Path, facts: Path | None, no_index: bool, choose_again: bool, refill: bool) -> None:
     """Write instances, passages, splits and their index."""
     from fiqkit.index import build
 
     with tempfile.TemporaryDirectory() as scratch:
         store = facts or Path(scratch) / "facts.db"
         read_sources(data, store)
-        if choose_again:
-            choose(store, PLAN)
+        if choose_again or refill:
+            choose(store, PLAN, refill=refill)
         built = make(store)
     write(built, out, SEED)
     click.echo(f"{out}: {len(built.instances)} instances in {len(built.orbits)} orbits, {len(built.passages)} passages")

@@ -2,8 +2,8 @@
 
 净利润 is what the group earned (净利润, minority included), what of it belongs to the parent's shareholders
 (归母净利润), and what of that recurs (扣非净利润). Press and analysts quote each, as a level, as 净利率 and as
-净利润增长率; the parent's share leads. 净资产 has the first two. Group beside parent is an orbit of entity scope,
-what recurs one of metric definition.
+净利润增长率. The parent's share leads, but in 净利率, which terminals give of the group. 净资产 has the first two.
+Group beside parent is an orbit of entity scope, what recurs one of metric definition.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 from fiqkit.construct.holdings import Figure
 from fiqkit.construct.miners.setting import FASTEST, PARENT, Setting, derived, orbit, reading, year_before
-from fiqkit.construct.orbits import Orbit, Quantity, apart
-from fiqkit.construct.topics import MONEY, topics
+from fiqkit.construct.orbits import Orbit, Quantity
+from fiqkit.construct.topics import topics
+from fiqkit.roles.grader.rules import TOLERANCE
 
 REVENUE = ("营业总收入", "总营收", "revenue", "营业收入")
 PARENT_PROFIT = ("归母净利润", "net_profit_parent", "归属于母公司所有者的净利润")
@@ -61,7 +62,7 @@ RECURRING = (  # both the parent's share; captions say so alike, so that neither
         _CORE_PROFIT,
         "归属于母公司股东，扣除非经常性损益后",
         PARENT["zh"],
-        "扣非{}，扣除非经常性损益",
+        "扣非{}",
         "归属于母公司股东、扣除非经常性损益后的净利润（扣非净利润）",
     ),
 )
@@ -95,7 +96,10 @@ def profits(setting: Setting, pair: tuple[Basis, ...], category: str, subtype: s
     yield _orbit(setting, pair, f"{category}/{subtype}", "profit", levels)
     margins = [_derived("ratio", stated, revenue) if revenue else None for stated in now]
     if all(margin and margin.value < 100 for margin in margins):
-        yield _orbit(setting, pair, f"{category}/{subtype} margin", "net margin", margins)
+        turn = -1 if pair is OWNER else 1
+        yield _orbit(setting, pair[::turn], f"{category}/{subtype} margin", "net margin", margins[::turn])
+    if not first_of(earlier, REVENUE):
+        return  # a table whose years contradict each other on sales holds two versions: its growth is nobody's
     rates = [_derived("growth", stated) for stated in both]
     if all(rate and abs(rate.value) <= FASTEST for rate in rates):
         yield _orbit(setting, pair, f"{category}/{subtype} growth", "profit growth rate", rates)
@@ -136,7 +140,7 @@ def equity(setting: Setting, category: str) -> Orbit | None:
 def shows_the_group(setting: Setting) -> bool:
     """Whether the lines around a question give the group's profit away, a reading apart from the parent's share.
 
-    That is 利润总额 − 所得税费用, and 归母净利润 + 少数股东损益.
+    That is 利润总额 − 所得税费用, and 归母净利润 + 少数股东损益; apart is what a grader tells apart.
     """
     parent, minority = first_of(setting, PARENT_PROFIT), first_of(setting, _MINORITY)
     pretax, tax = setting.figure("利润总额"), setting.figure("所得税费用")
@@ -144,7 +148,7 @@ def shows_the_group(setting: Setting) -> bool:
         return False
     shown = [pretax.value - tax.value] if pretax and tax else []
     shown += [parent.value + minority.value] if minority else []
-    return any(apart(value, parent.value, MONEY) for value in shown)
+    return any(abs(value - parent.value) > TOLERANCE * abs(parent.value) for value in shown)
 
 
 def first_of(setting: Setting, names: tuple[str, ...]) -> Figure | None:
@@ -161,7 +165,7 @@ def _orbit(
 ) -> Orbit | None:
     """An orbit of both readings; tables call the parent's share 净利润 too: both must be there."""
     name = topics()[topic].words["zh"][0]
-    name += "，净利润÷营业总收入" if topic == "net margin" and pair is OWNER else ""
+    name += "，净利润÷营业总收入" if topic == "net margin" and OWNER[0] in pair else ""
     alternatives = []
     for basis, quantity in zip(pair, quantities, strict=True):
         if not quantity:

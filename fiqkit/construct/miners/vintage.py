@@ -216,8 +216,9 @@ def _express(company: Company) -> Iterator[Orbit]:
                             concept,
                             (before, after),
                             versions,
-                            _lines_beside(setting, topic),
+                            [_marked(row, f"正式{late.form}") for row in _lines_beside(setting, topic)],
                             f"业绩快报与{late.form}",
+                            dated=False,
                         )
 
 
@@ -232,6 +233,12 @@ def _lines_beside(setting: Setting, topic: str) -> list[Row]:
         for row in (*around(table, topic), *ratios(table, topic)):
             rows.setdefault(row.caption, row)
     return list(rows.values())
+
+
+def _marked(row: Row, report: str) -> Row:
+    """A line that only one of the two reports states, captioned by it."""
+    caption = f"{row.caption[:-1]}，{report}）" if row.caption.endswith("）") else f"{row.caption}（{report}）"
+    return replace(row, caption=caption)
 
 
 def _tables(company: Company) -> Iterator[Orbit]:
@@ -287,8 +294,13 @@ def _pair(
     versions: tuple[_Version, _Version],
     rows: list[Row],
     form: str | None,
+    *,
+    dated: bool = True,
 ) -> Iterator[Orbit]:
-    """Both versions of a figure; the passage is headed by the report, or the two of them, that print both."""
+    """Both versions of a figure; the passage is headed by the report, or the two of them, that print both.
+
+    Two reports have no one date of disclosure.
+    """
     topic = _ZH[concept]
     if min(figure.value for figure in figures) <= 0:
         return
@@ -308,7 +320,8 @@ def _pair(
     period = period_words((f"{setting.end[:4]}-01-01", setting.end), "zh")
     made = orbit(f"{_NAME}/revised", topic, setting, alternatives[::-1], other=rows, period=f"{period}数据")
     if made:
-        yield replace(made, source=replace(made.source, form=form))
+        filed = made.source.filed if dated else None
+        yield replace(made, source=replace(made.source, form=form, filed=filed))
 
 
 def _around_table(setting: Setting, topic: str, name: str) -> list[Row]:
