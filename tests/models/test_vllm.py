@@ -154,6 +154,9 @@ def test_flip_rate_and_throughput_are_measured(engine: VllmEngine, runner: async
 
 def test_a_model_that_is_none_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(UserError, match=r"^nothing: .* holds no safetensors or GGUF"):
+        open_engine(Card("nothing", "vllm", str(tmp_path), context=512))
+    (tmp_path / "model.safetensors").write_bytes((2).to_bytes(8, "little") + b"{}")  # sound, and without a tensor
     with pytest.raises(UserError, match=r"^nothing: vLLM could not load") as caught:
         open_engine(Card("nothing", "vllm", str(tmp_path), context=512))
     assert "\n" not in str(caught.value)
