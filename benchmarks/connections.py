@@ -62,7 +62,7 @@ from fiqkit.models.cards.cards import find_card
 from fiqkit.models.engine import Request, Sampling
 from fiqkit.models.vllm.child import open_engine
 async def work():
-    engine = open_engine(find_card(sys.argv[1]), context=512, wait=900)
+    engine = open_engine(find_card(sys.argv[1]), context=512, wait=3600, arguments=["--enforce-eager"])
     await engine.ready()
     request = Request(messages=[{"role": "user", "content": "Hi"}], sampling=Sampling(max_tokens=4))
     print((await engine.complete(request)).output_tokens, "tokens")

@@ -91,7 +91,7 @@ async def in_flight(width: int, ids_of_all: Ids, ask: Callable[[Sequence[int]], 
 
 
 def ours(width: int, ids_of_all: Ids, options: argparse.Namespace) -> Row:
-    more = {"streams": True} if options.streams else {}
+    more = {} if options.streams == options.one_pool else {"streams": options.streams}
     engine = open_engine(options.model, parallel=width, threads=options.threads, context=context(options), **more)
 
     async def ask(ids: Sequence[int]) -> int:
@@ -187,7 +187,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", default="smollm2-135m", help="a card of the llama_cpp engine, or a path")
     parser.add_argument("--native", default="", help="a Python that has xllamacpp, llama.cpp's own server")
-    parser.add_argument("--streams", action="store_true", help="a part of the cache to each request")
+    parser.add_argument(
+        "--streams", action="store_true", help="a part of the cache to each request, whatever the default"
+    )
+    parser.add_argument("--one-pool", action="store_true", help="one cache for all requests, whatever the default")
     parser.add_argument("--alone", action="store_true", help="Llama() too, one request after the other")
     parser.add_argument("--prompts", default="shared,unshared")
     parser.add_argument("--widths", default="1,4,8,16", help="requests in flight")

@@ -99,12 +99,12 @@ async def measure(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """Both ways, in turns."""
     rates: dict[str, list[float]] = {"scheduled": [], "straight": []}
     for _ in range(args.passes):
-        opened = Counting(open_engine(args.model, engine=args.engine))
+        opened = Counting(open_engine(args.model, engine=args.engine, **args.setting))
         width = args.width or opened.can.parallel
         rates["scheduled"].append(await scheduled(opened, args.episodes, width, folder))
         dialogues = list(opened.dialogues.values())
         await opened.engine.close()
-        again = Counting(open_engine(args.model, engine=args.engine))
+        again = Counting(open_engine(args.model, engine=args.engine, **args.setting))
         rates["straight"].append(await straight(again, dialogues, width))
         await again.engine.close()
         print(f"scheduled {rates['scheduled'][-1]:.0f} tok/s, straight {rates['straight'][-1]:.0f} tok/s", flush=True)
@@ -125,6 +125,7 @@ def main() -> None:
     parser.add_argument("--episodes", type=int, default=16)
     parser.add_argument("--passes", type=int, default=3)
     parser.add_argument("--width", type=int)
+    parser.add_argument("--setting", type=json.loads, default={}, help="of the engine: '{\"streams\": false}'")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         print(json.dumps(asyncio.run(measure(args, Path(folder)))))
