@@ -73,8 +73,7 @@ def show(found: Mapping[str, Any], show_comparisons: Callable[[Sequence[Mapping[
 
 
 def _show_probe(probe: Mapping[str, Any]) -> None:
-    pair = " or ".join(probe["pair"])
-    measures = {"separation": "Q from Q + C", "accuracy": pair, "auroc": "each category"}
+    measures = {"separation": "Q from Q + C", "accuracy": "pair", "auroc": "each category"}
     headers = [header for measure in measures.values() for header in (measure, "p")]
     rows = []
     for row in (*probe["stages"], *probe["controls"]):
@@ -84,8 +83,9 @@ def _show_probe(probe: Mapping[str, Any]) -> None:
         rows[-1] += [cell for name in measures for cell in (f"{row[name]:.3f}", p[name])]
     _show_table("hidden states", headers, rows)
     click.echo(
-        f"{probe['items']} items of {probe['companies']} companies; Q from Q + C: in SD; {pair}: accuracy, majority "
-        f"{probe['baseline']:.3f}; each category: AUROC against the rest, mean; p: of the change from the base"
+        f"{probe['items']} items of {probe['companies']} companies; p of the change from the base. Q from Q + C: SD; "
+        f"pair: {' or '.join(probe['pair'])}, accuracy (majority {probe['baseline']:.3f}); each category against the "
+        "rest: AUROC, mean"
     )
 
 
