@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from fiqkit import bench_data
 from fiqkit.cli import fiqkit
+from fiqkit.commands.train_stages import show_table
 from fiqkit.datasets import instance_row, read_instances, write_jsonl
 from fiqkit.errors import UserError
 from fiqkit.models.checks.adapters import RECORD
@@ -82,7 +83,7 @@ def test_grpo_chooses_on_validation_and_the_test_split_is_read_once(train: Train
 
 @pytest.mark.slow
 def test_what_learned_nothing_reads_and_forgets_nothing(
-    train: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    train: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A ladder of one category whose learning rate is 0: before is after, on that category and on the other."""
     english = [i for i in read_instances(bench_data.INSTANCES) if i.language == "en"]
@@ -121,6 +122,10 @@ def test_what_learned_nothing_reads_and_forgets_nothing(
     for row in (*table["stages"], *again["stages"]):
         del row["seconds"]
     assert again == table
+    show_table(table)
+    shown = capsys.readouterr().out
+    assert "other, not trained on: temporal_scope; of these:\nasked, sft − base: +0.000 (p 1.0000, n 6" in shown
+    assert "intent, sft − base: +0.000 (p 1.0000, n 3)" in shown
     with pytest.raises(click.UsageError, match="holds trained stages against the base"):
         ladder("sft", "--category=entity_scope", "--before-after")
     with pytest.raises(UserError, match=r"was begun with recipe\.categories = \('entity_scope',\), which is \(\) now"):
