@@ -34,7 +34,7 @@ def begin(recipe: Any, items: Sequence[Any], out: Path) -> Any:
     try:
         return prepare(items, Settings(recipe.model, out / "probe", seed=recipe.seed))
     except UserError as error:
-        raise UserError(f"--before-after: {error}") from None
+        raise UserError(f"--before-after: {str(error).removesuffix(' or lower --folds')}") from None
 
 
 def finish(

@@ -86,13 +86,20 @@ def test_what_learned_nothing_reads_and_forgets_nothing(
     train: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A ladder of one category whose learning rate is 0: before is after, on that category and on the other."""
-    english = [i for i in read_instances(bench_data.INSTANCES) if i.language == "en"]
-    entity, temporal, vintage = (
-        [i for i in english if i.primary == name] for name in ("entity_scope", "temporal_scope", "filing_vintage")
-    )
-    tested = [*entity[:4], *temporal[:6]]
-    seen = {i.cluster for i in tested}
-    taught, left_out = (next(i for i in found if i.cluster not in seen) for found in (entity, vintage))
+    orbits: dict[str, list[Instance]] = {}
+    for i in read_instances(bench_data.INSTANCES):
+        if i.language == "en" and i.orbit:
+            orbits.setdefault(i.orbit, []).append(i)
+    seen: set[str] = set()
+
+    def orbit(category: str) -> list[Instance]:
+        """Two siblings of a company that was not taken before."""
+        found = next(o[:2] for o in orbits.values() if o[0].primary == category and o[0].cluster not in seen)
+        seen.add(found[0].cluster)
+        return found
+
+    tested = [i for name in ("entity_scope", "temporal_scope") for _ in range(3) for i in orbit(name)]
+    taught, left_out = orbit("entity_scope")[0], orbit("filing_vintage")[0]
     write_jsonl(tmp_path / "items.jsonl", map(instance_row, (*tested, taught, left_out)))
     parts = {"train": [taught, left_out], "validation": [], "test": tested}
     ids = {name: [i.instance_id for i in part] for name, part in parts.items()}
@@ -112,7 +119,7 @@ def test_what_learned_nothing_reads_and_forgets_nothing(
     assert after == {**before, "stage": "sft", "change": dict.fromkeys(("separation", "accuracy", "auroc"), unchanged)}
     lost = table["before_after"]["forgetting"]
     assert (lost["trained"], lost["other"]) == (["entity_scope"], ["temporal_scope"])
-    assert [(row["trained"]["n"], row["other"]["n"]) for row in lost["stages"]] == [(4, 6), (4, 6)]
+    assert [(row["trained"]["n"], row["other"]["n"]) for row in lost["stages"]] == [(6, 6), (6, 6)]
     assert [(c["measure"], c["difference"], c["p"]) for c in lost["changes"]] == [
         (measure, 0.0, 1.0) for measure in ("asked", "primary", "accuracy", "intent")
     ]
