@@ -33,8 +33,9 @@ def tiny_recipe(tiny: Path) -> Callable[..., Recipe]:
 
 @pytest.fixture(scope="session")
 def items() -> list[Instance]:
-    """A few bundled instances, several companies and categories."""
-    return [i for i in read_instances(BUNDLED / "instances.jsonl") if i.language == "en"][::7][:8]
+    """A few bundled instances, each of its own company, of several categories."""
+    english = [i for i in read_instances(BUNDLED / "instances.jsonl") if i.language == "en"][::7]
+    return list({i.cluster: i for i in english}.values())[:8]
 
 
 @pytest.fixture(scope="session")

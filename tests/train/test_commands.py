@@ -18,6 +18,7 @@ from fiqkit.datasets import instance_row, read_instances, write_jsonl
 from fiqkit.errors import UserError
 from fiqkit.models.checks.adapters import RECORD
 from fiqkit.records import Instance
+from fiqkit.taxonomy import CATEGORIES
 from fiqkit.train.recipe import Recipe
 
 Train = Callable[..., Any]
@@ -139,11 +140,12 @@ def test_what_learned_nothing_reads_and_forgets_nothing(
         ladder("base,sft")
 
 
-def test_what_cannot_be_done_is_found_before_training(train: Train, tmp_path: Path) -> None:
+def test_what_cannot_be_done_is_found_before_training(train: Train, items: list[Instance], tmp_path: Path) -> None:
+    absent = next(name for name in CATEGORIES if name not in {i.primary for i in items[:2]})
     with pytest.raises(UserError, match="--before-after: 2 items cannot fill 5 folds"):
         train("ladder", "--stages=base,sft", "--before-after", f"--out={tmp_path / 'l'}")
-    with pytest.raises(UserError, match="no item of the train split has the primary category recognition_policy"):
-        train("sft", "--category=recognition_policy", f"--out={tmp_path / 'l'}")
+    with pytest.raises(UserError, match=f"no item of the train split has the primary category {absent}"):
+        train("sft", f"--category={absent}", f"--out={tmp_path / 'l'}")
     with pytest.raises(UserError, match="'scope' is none of the categories entity_scope, "):
         train("sft", f"--out={tmp_path / 'l'}", settings=('categories=["scope"]',))
     assert not (tmp_path / "l").exists()
