@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
@@ -80,8 +80,58 @@ class Report:
         return {length: max(spans, key=lambda s: (spans[s], s[0] or "")) for length, spans in sorted(count.items())}
 
     def figure(self, concept: str, span: Span | None) -> Figure | None:
-        """A figure of the company as a whole."""
-        return self.whole.get(concept, {}).get(span) if span else None
+        """A figure of the company as a whole, if it is what its concept says."""
+        return self.whole.get(concept, {}).get(span) if span and (concept, span) not in self.misnamed else None
+
+    @cached_property
+    def misnamed(self) -> set[tuple[str, Span]]:
+        """(concept, span) of figures that other figures of the report show to be of something else."""
+        return {
+            (concept, span)
+            for concept, doubt in _DOUBTS.items()
+            for span, figure in self.whole.get(concept, {}).items()
+            if doubt(self, concept, span, figure.value)
+        }
+
+    def _stated(self, concept: str, span: Span) -> float:
+        figure = self.whole.get(concept, {}).get(span)
+        return figure.value if figure else 0.0
+
+
+def _part_of_intangibles(report: Report, concept: str, span: Span, value: float) -> bool:
+    """Finite-lived intangible assets beside others that have no end."""
+    total = report._stated("IntangibleAssetsNetExcludingGoodwill", span)
+    if total:
+        return abs(total - value) > 0.005 * total
+    stated = (*report.whole.items(), *((part[0], spans) for part, spans in report.parts.items()))
+    return any("IndefiniteLived" in other and span in spans and spans[span].value for other, spans in stated)
+
+
+def _not_long_term(report: Report, concept: str, span: Span, value: float) -> bool:
+    """ "Long-term debt" that is a current liability, or is less than one of its members alone."""
+    liabilities = report._stated("Liabilities", span)
+    if liabilities and liabilities == report._stated("LiabilitiesCurrent", span):
+        return True
+    if any(name.endswith("Current") and span in of and of[span].value == value for name, of in report.whole.items()):
+        return True
+    members = (spans[span].value for part, spans in report.parts.items() if part[0] == concept and span in spans)
+    return any(member > 1.5 * value for member in members)
+
+
+def _net_of_interest_income(report: Report, concept: str, span: Span, value: float) -> bool:
+    """ "Interest expense" that is far below the interest paid, and was not capitalised."""
+    paid = max(report._stated(name, span) for name in ("InterestPaidNet", "InterestPaid"))
+    capitalised = ("InterestCostsCapitalized", "InterestCostsCapitalizedAdjustment")
+    return value > 0 and paid > 1.5 * (value + max(report._stated(name, span) for name in capitalised))
+
+
+_DOUBTS: dict[str, Callable[[Report, str, Span, float], bool]] = {
+    "FiniteLivedIntangibleAssetsNet": _part_of_intangibles,
+    "LongTermDebt": _not_long_term,
+    "LongTermDebtNoncurrent": _not_long_term,
+    "LongTermDebtAndCapitalLeaseObligations": _not_long_term,
+    "InterestExpense": _net_of_interest_income,
+}
 
 
 @dataclass

@@ -95,7 +95,7 @@ current assets | assets | money | |
 current liabilities | liabilities | money | |
 deferred revenue | deferred revenue | money | |
 treasury stock | treasury stock | money | treasury stock | 库存股价值
-restructuring | restructuring | money | restructuring expenses | 重组费用
+restructuring | restructuring | money | restructuring cost | 重组费用
 other income | other income | money | other income | 其他收益
 non-operating income | other income | money | |
 operating revenue | revenue | money | |

@@ -182,16 +182,16 @@ BASES: tuple[tuple[str, str, tuple[Basis, ...]], ...] = (
         "interest income",
         (
             (
-                ("InterestIncomeExpenseNet",),
-                "Interest income, net of interest expense",
-                "net of interest expense",
-                "the figure net of interest expense",
-            ),
-            (
                 ("InterestAndDividendIncomeOperating",),
                 "Interest income, gross",
                 "gross, before interest expense",
                 "the gross figure before interest expense",
+            ),
+            (
+                ("InterestIncomeExpenseNet",),
+                "Net interest income",
+                "net of interest expense",
+                "the figure net of interest expense",
             ),
         ),
     ),

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from fiqkit.construct.holdings import Company, Figure
 from fiqkit.construct.miners.chinese import RECURRING, profits
 from fiqkit.construct.miners.setting import (
+    DISCONTINUED,
     FASTEST,
     Setting,
     beside,
@@ -100,26 +101,23 @@ _MEASURES: dict[tuple[str, str], tuple[tuple[str, str, str, str], ...]] = {
     ),
     ("lease cost", "variable part"): (
         (
-            "OperatingLeaseCost",
-            "Operating lease cost alone",
-            "operating lease cost alone, without variable, short-term and finance leases",
-            "the operating lease cost alone",
-        ),
-        (
             "LeaseCost",
             "Total lease cost, every kind included",
             "total lease cost, every kind included",
             "the total lease cost with every kind included",
+        ),
+        (
+            "OperatingLeaseCost",
+            "Operating lease cost alone",
+            "operating lease cost alone, without variable, short-term and finance leases",
+            "the operating lease cost alone",
         ),
     ),
 }
 # A reading beside the headline → what the report must state to be what separates the two. Preferred dividends, the
 # minority's share and extraordinary items also stand between net income and that of continuing operations.
 _APART_BY = {
-    "IncomeLossFromContinuingOperations": (
-        "IncomeLossFromDiscontinuedOperationsNetOfTax",
-        "IncomeLossFromDiscontinuedOperationsNetOfTaxAttributableToReportingEntity",
-    ),
+    "IncomeLossFromContinuingOperations": DISCONTINUED,
     "IncomeLossFromContinuingOperationsPerDilutedShare": (
         "IncomeLossFromDiscontinuedOperationsNetOfTaxPerDilutedShare",
         "DiscontinuedOperationIncomeLossFromDiscontinuedOperationNetOfTaxPerDilutedShare",
@@ -129,10 +127,10 @@ _APART_BY = {
 # Readings that hold the headline; a filer's total that is below its part is of something else.
 _WIDER = (
     "LongTermDebt",
-    "LeaseCost",
     "CashCashEquivalentsRestrictedCashAndRestrictedCashEquivalents",
     "CashCashEquivalentsAndShortTermInvestments",
 )
+_NARROWER = ("OperatingLeaseCost",)  # and that the headline holds
 _PROFITS = (
     ("NetIncomeLoss", "net", "net profit"),
     ("OperatingIncomeLoss", "operating", "operating profit"),
@@ -164,7 +162,9 @@ def _measures(setting: Setting, topic: str, subtype: str) -> Orbit | None:
 
 def _explained(setting: Setting, concept: str, figure: Figure, headline: Figure | None) -> bool:
     """Whether what separates a reading from the headline is what its caption says."""
-    if concept in _WIDER and headline and figure.value <= headline.value:
+    if headline and concept in _WIDER and figure.value <= headline.value:
+        return False
+    if headline and concept in _NARROWER and figure.value >= headline.value:
         return False
     bridges = _APART_BY.get(concept)
     return bridges is None or (headline is not None and bool(bridged(setting, headline, figure, bridges)))

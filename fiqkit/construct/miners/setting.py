@@ -30,6 +30,10 @@ _EITHER_SIGN = {
     *("operating cash flow", "financing cash flow", "investing cash flow"),
 }
 _LENGTHS = {3: "three months", 6: "six months", 9: "nine months", 12: "fiscal year"}
+DISCONTINUED = (
+    "IncomeLossFromDiscontinuedOperationsNetOfTax",
+    "IncomeLossFromDiscontinuedOperationsNetOfTaxAttributableToReportingEntity",
+)
 _ROUNDED = ("fsds", "mined")  # sources with dates of the SEC's data sets
 _ISO = re.compile(r"\d{4}-\d\d-\d\d")
 _FLOWS = (12, 3, 6, 9)  # the span that a report is first of all about, in this order of preference
@@ -133,8 +137,17 @@ def leading(setting: Setting, topic: str) -> tuple[str, Figure] | None:
     for concept in concepts(topic):
         figure = setting.figure(concept)
         if figure and printable(figure, topic):
-            return None if _repeats(setting, concept, figure) else (concept, figure)
+            unclear = _repeats(setting, concept, figure) or not _continues(setting, concept, figure)
+            return None if unclear else (concept, figure)
     return None
+
+
+def _continues(setting: Setting, concept: str, figure: Figure) -> bool:
+    """False of income from continuing operations that is apart from net income by something else."""
+    if concept != "IncomeLossFromContinuingOperations":
+        return True
+    net = setting.figure("NetIncomeLoss")
+    return net is not None and bool(bridged(setting, net, figure, DISCONTINUED))
 
 
 def _repeats(setting: Setting, concept: str, figure: Figure) -> bool:
