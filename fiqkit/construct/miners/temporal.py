@@ -12,11 +12,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
 
-from fiqkit.construct.holdings import Company, Figure, Span, months
+from fiqkit.construct.holdings import Company, Figure, Report, Span, months
 from fiqkit.construct.miners.setting import (
     FASTEST,
     Setting,
@@ -107,24 +108,61 @@ def _stretch(setting: Setting, topic: str, concept: str, span: Span, figure: Fig
 
 def _last_year(setting: Setting, concept: str, longer: Span) -> tuple[Span, Figure] | None:
     """The fiscal year before the year to date, from the annual report about it, filed no later than this report."""
-    filed = setting.report.filed
     for report in setting.company.reports:
-        if filed and report.filed and report.filed > filed:
+        if _is_later(report, setting.report):
             continue
-        for span, figure in report.whole.get(concept, {}).items():
-            if months(span) == 12 and report.end == span[1] and _next_to(span[1], longer[0] or ""):
+        for span in report.whole.get(concept, {}):
+            figure = report.figure(concept, span)
+            if figure and months(span) == 12 and report.end == span[1] and _next_to(span[1], longer[0] or ""):
                 return span, figure
     return None
 
 
+def _is_later(report: Report, other: Report) -> bool:
+    """Whether it came after another; by the years of their numbers where a source gives no date of filing."""
+    if report.filed and other.filed:
+        return report.filed > other.filed
+    year, others = _year_filed(report), _year_filed(other)
+    return year is not None and others is not None and year > others
+
+
+def _year_filed(report: Report) -> int | None:
+    """2010 of a report numbered 0001193125-10-042974; EDGAR begins in 1993."""
+    if report.filed:
+        return int(report.filed[:4])
+    year = re.fullmatch(r"\d{10}-(\d\d)-\d{6}", report.accession or "")
+    return (2000 if int(year[1]) < 93 else 1900) + int(year[1]) if year else None
+
+
 def _trailing(setting: Setting, concept: str, longer: Span, span: Span, year: Figure) -> Quantity | None:
-    """The twelve months to the end of the year to date, computed from the last fiscal year, `span`."""
+    """The twelve months to the end of the year to date, computed from the last fiscal year, `span`.
+
+    None where the report has taken operations out of the stretches that the annual report still has in its year.
+    """
+    if lines()[concept].topic not in _ALL_OPERATIONS and _has_discontinued(setting.report):
+        return None
     to_date = setting.report.figure(concept, longer)
     before = same_stretch(setting.report.whole.get(concept, {}), longer)
     # The last fiscal year begins with the stretch of a year before.
     if to_date is None or before is None or before[0][0] != span[0]:
         return None
     return derived("trailing", year, to_date, before[1])
+
+
+# Lines that operations which are given up stay in.
+_ALL_OPERATIONS = (
+    *("profit", "comprehensive income", "dividends", "buybacks", "capital expenditure"),
+    *("operating cash flow", "financing cash flow", "investing cash flow"),
+)
+
+
+def _has_discontinued(report: Report) -> bool:
+    """Whether it states anything but nought of discontinued operations, over this year's stretches or the last's."""
+    return any(
+        "Discontinued" in concept and span[0] is not None and figure.value != 0
+        for concept, spans in report.whole.items()
+        for span, figure in spans.items()
+    )
 
 
 def _twelve_months(
