@@ -190,6 +190,9 @@ def _part_margin(setting: Setting) -> Orbit | None:
     revenue, profit, span = total_revenue(setting), setting.figure(_OPERATING), setting.flow
     if not revenue or not profit or not span or not 0 < profit.value < revenue[1].value:
         return None
+    # An insurer's gains on investments are in its own margin and in none of its segments'.
+    if any(concept.startswith(_GAINS) for concept in setting.report.whole):
+        return None
     for axis, kind in _AXES.items():
         rates = [_rate(setting, "Operating margin", "profit margin", "ratio", None, profit, revenue[1])]
         for name, figure, _ in _parts_of(setting.report, revenue[0], axis, span, revenue[1].value):
@@ -202,6 +205,7 @@ def _part_margin(setting: Setting) -> Orbit | None:
 
 
 _OPERATING = "OperatingIncomeLoss"
+_GAINS = ("RealizedInvestmentGains", "GainLossOnInvestments")
 
 
 def _rate(
@@ -270,6 +274,8 @@ def _parts_of(
 ) -> list[tuple[str, Figure, dict[Span, Figure]]]:
     """The largest parts of a total along an axis: name, figure of the span, figures of every span."""
     found = []
+    if _AXES[axis] == "segment" and _hold_one_another(report, concept, axis, span, total):
+        return []
     for (of, along, member), spans in report.parts.items():
         figure = spans.get(span)
         if of != concept or along != axis or not figure:
@@ -278,6 +284,24 @@ def _parts_of(
         if name and _SMALLEST * total <= figure.value <= 1.5 * total:
             found.append((name, figure, spans))
     return sorted(found, key=lambda part: (-part[1].value, part[0]))[:_PARTS]
+
+
+def _hold_one_another(report: Report, concept: str, axis: str, span: Span, total: float) -> bool:
+    """Whether segments add up to more than the total, less what is eliminated between them or borne by none: then one
+    of them is a sum of others, which nobody calls a segment."""
+    together = 0.0
+    for (of, along, member), spans in report.parts.items():
+        if of != concept or span not in spans:
+            continue
+        value = spans[span].value
+        if _ELIMINATED.search(member):
+            together -= abs(value)
+        elif along == axis and (value < 0 or member_name(member)):
+            together += value
+    return together > 1.02 * total
+
+
+_ELIMINATED = re.compile(r"eliminat|intersegment", re.IGNORECASE)
 
 
 def _part_figure(report: Report, concept: str, axis: str, name: str, span: Span) -> Figure | None:
