@@ -46,10 +46,11 @@ _KIND = re.compile(
 )
 # Names that the register's capitals, or its order of words, hide.
 _SPELLED = """
-AGL Resources; AK Steel Holding; AMC Entertainment Holdings; AmerisourceBergen; AngloGold Ashanti; Aon
+AGL Resources; AK Steel Holding; AMETEK; AMC Entertainment Holdings; AmerisourceBergen; AngloGold Ashanti; Aon
 AvalonBay Communities; BlackRock; BorgWarner; CARBO Ceramics; CenterPoint Energy; CME Group; Coca-Cola
 Coca-Cola Enterprises; ConocoPhillips; CONSOL Energy; DaVita; DIRECTV; DIRECTV Group; DIRECTV Holdings; DTE Energy
-DENTSPLY International; eBay; EDGAR Online; EOG Resources; FedEx; FirstEnergy; FLIR Systems; Gap
+DENTSPLY International; eBay; EDGAR Online; EOG Resources; FedEx; FirstEnergy; FLIR Systems; Foster Wheeler AG
+Fresenius Medical Care AG & Co. KGaA; Gap
 GrafTech International; Harley-Davidson; Hewlett-Packard; ICU Medical; IntercontinentalExchange; J.C. Penney
 JPMorgan Chase; KeyCorp; Kimberly-Clark; Kohl's; L-3 Communications; L-3 Communications Holdings
 Marsh & McLennan Companies; McAfee; McDermott International; McDonald's; McGraw-Hill Companies; McKesson
@@ -76,11 +77,12 @@ _ORDERED = {
     "v f": "VF",
 }
 _PARTS = """
-Baby, Feminine & Family Care; Boeing Defense, Space & Security; Building Solutions North America
-Europe, Middle East & Africa; Exploration & Production; Fabric & Home Care; Frito-Lay North America
+Baby, Feminine & Family Care; Boeing Defense, Space & Security; Building Solutions North America; Data Center
+EME Homer City; Europe, Middle East & Africa; Exploration & Production; Fabric & Home Care; Frito-Lay North America
 Industrial Intermediates & Infrastructure; MedTech; Midstream Gas & Liquids; Optum Health; OptumRx
-Packaging & Specialty Plastics; PECO Energy; Performance Materials & Coatings; Raytheon Intelligence & Space
-Raytheon Missiles & Defense; UnitedHealthcare; U.S. Retail Coffee; U.S. Markets; Walmart U.S.
+Packaging & Specialty Plastics; PECO Energy; Performance Materials & Coatings; Pratt & Whitney
+Raytheon Intelligence & Space; Raytheon Missiles & Defense; UnitedHealthcare; U.S. Retail Coffee; U.S. Markets
+Walmart U.S.
 """
 _SMALL = frozenset(("and", "of", "the", "for", "in", "at", "de"))
 
