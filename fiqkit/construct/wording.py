@@ -14,7 +14,7 @@ QUESTIONS = {
     "en": (
         "What {was} {companys} {metric}?",
         "What did {company} report as its {metric}?",
-        "Which figure does {company} give for {metric}?",
+        "Which figure did {company} give for {metric}?",
         "What {was} the {metric} of {company}?",
         "What {metric} did {company} report?",
     ),
@@ -37,8 +37,8 @@ CONTEXTS = {
 }
 _DISCLOSED = "披露"  # a Chinese form that says so is for figures that a report prints
 _HEAD = {
-    "en": "{company}{ticker}{form}, {period}{filed}.\nFigures from the report. Amounts in U.S. dollars, per-share "
-    "figures in dollars a share.\nLine | Amount",
+    "en": "{company}{ticker}{form}, {period}{filed}.\nFigures from the company's reports. Amounts in U.S. dollars, "
+    "per-share figures in dollars a share.\nLine | Amount",
     "zh": "{company}{ticker}{form}，{period}{filed}。\n主要数据。货币：人民币，金额单位：{unit}。\n项目 | 金额",
 }
 
@@ -98,12 +98,13 @@ def head(
             filed=date,
             unit=unit,
         )
+    two = " and " in (form or "")  # both versions of a figure
     return _HEAD["en"].format(
         company=company,
         ticker=f" ({ticker})" if ticker else "",
-        form=f", Form {form}" if form else "",
+        form=f", Form{'s' if two else ''} {form}" if form else "",
         period=period,
-        filed=f", filed {_spoken(filed)}" if filed else "",
+        filed=f", {'the later ' if two else ''}filed {_spoken(filed)}" if filed else "",
     )
 
 

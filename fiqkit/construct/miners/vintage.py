@@ -20,9 +20,9 @@ from fiqkit.construct.miners.setting import (
     PARENT,
     Setting,
     around,
+    leading,
     orbit,
     period_words,
-    printable,
     ratios,
     reading,
     spoken,
@@ -31,6 +31,7 @@ from fiqkit.construct.orbits import Alternative, Orbit, Row, apart
 from fiqkit.construct.topics import MONEY, lines, topics
 
 _NAME = "filing_vintage"
+_OWN = 5  # lines that a later quarterly report must itself state of the period
 _MOST = 0.75  # a larger change, relative to the first figure, is a mistake or another company
 
 
@@ -53,8 +54,9 @@ def _revised(company: Company) -> dict[tuple[int, int], dict[Span, dict[str, tup
             continue
         versions: dict[Span, list[tuple[int, Figure]]] = {}
         for place, report in enumerate(company.reports):
-            for span, figure in report.whole.get(concept, {}).items():
-                versions.setdefault(span, []).append((place, figure))
+            for span in report.whole.get(concept, {}):
+                if figure := report.figure(concept, span):
+                    versions.setdefault(span, []).append((place, figure))
         for span, stated in versions.items():
             pair = revision(stated)
             if not pair:
@@ -89,12 +91,17 @@ def _same(one: float, other: float) -> bool:
 
 def redefined(first: Report, later: Report, concept: str, span: Span, before: Figure, after: Figure) -> bool:
     """Whether the tag changed its meaning: the later figure stood in the first filing, or the first stands in the later
-    one, under another name."""
-    return any(
-        other != concept and (figure := spans.get(span)) is not None and _same(figure.value, value)
-        for report, value in ((first, after.value), (later, before.value))
-        for other, spans in report.whole.items()
-    )
+    one, under another name; or a balance is apart from its first by one that either filing names."""
+    gap = abs(after.value - before.value)
+    for report, value in ((first, after.value), (later, before.value)):
+        for other, spans in report.whole.items():
+            figure = spans.get(span)
+            if figure is None or other == concept:
+                continue
+            moved = span[0] is None and abs(abs(figure.value) - gap) <= 0.001 * gap
+            if moved or _same(figure.value, value):
+                return True
+    return False
 
 
 def _revisions(
@@ -105,7 +112,9 @@ def _revisions(
     for span, revised in spans.items():
         flow = span if span[0] else _flow_to(first, span[1])
         setting = Setting(company, later, span[1], flow, (None, span[1]))
-        rows = _lines_of(setting, first)
+        rows, own = _lines_of(setting, first)
+        if own < _OWN and (later.form or "").startswith("10-Q"):
+            continue  # next to nothing of a year ago's balance sheet or flows is in it
         seen = set()
         for concept, pair in revised.items():
             topic = lines()[concept].topic
@@ -121,7 +130,7 @@ def _revisions(
                 other=[row for row in rows if topics()[row.topic].family != family],
             )
             if made:
-                yield made
+                yield replace(made, source=replace(made.source, form=f"{first.form} and {later.form}"))
 
 
 def _versions(
@@ -150,16 +159,22 @@ def _versions(
     return found[::-1]
 
 
-def _lines_of(setting: Setting, first: Report) -> list[Row]:
-    """One line a topic for the setting's period, from its own filing and, where it has none, from the first."""
-    rows: dict[str, Row] = {}
-    for span in (setting.flow, setting.instant):
-        for report in (setting.report, first):
-            for concept, line in lines().items():
-                figure = report.figure(concept, span)
-                if figure and line.topic not in rows and printable(figure, line.topic):
-                    rows[line.topic] = Row(line.caption, figure.quantity(), line.topic)
-    return list(rows.values())
+def _lines_of(setting: Setting, first: Report) -> tuple[list[Row], int]:
+    """One line a topic for the setting's period, from its own filing and, where it has none, from the first; and how
+    many are its own. What a later filing states otherwise is none: its passage would print one version of two."""
+    own = {name: found for name in topics() if (found := leading(setting, name))}
+    earlier = replace(setting, report=first)
+    firsts = {name: found for name in topics() if name not in own and (found := leading(earlier, name))}
+    kept = {name: found for name, found in firsts.items() if not _restated_later(earlier, *found)}
+    every = [(name, *found) for name in topics() if (found := own.get(name) or kept.get(name))]
+    return [Row(lines()[concept].caption, figure.quantity(), name) for name, concept, figure in every], len(own)
+
+
+def _restated_later(setting: Setting, concept: str, figure: Figure) -> bool:
+    """Whether any report after the setting's states the figure otherwise."""
+    reports, span = setting.company.reports, setting.span_of(concept)
+    after = reports[reports.index(setting.report) + 1 :]
+    return any((other := r.figure(concept, span)) and not _same(other.value, figure.value) for r in after)
 
 
 def _flow_to(report: Report, end: str) -> Span | None:
