@@ -13,6 +13,7 @@ from fiqkit.construct.miners.setting import Setting, leading, settings
 from fiqkit.construct.names import part_name, short_name
 from fiqkit.construct.orbits import Orbit
 from fiqkit.construct.topics import topics
+from fiqkit.construct.wording import question
 from fiqkit.filings.store import FactStore
 
 AT = (None, "2023-12-31")
@@ -247,3 +248,13 @@ def test_names_that_capitals_hide() -> None:
     assert short_name("AMETEK INC/") == "AMETEK"
     assert part_name("Pratt and Whitney") == "Pratt & Whitney"
     assert part_name("Datacenter") == "Data Center"
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_report_is_said_to_give_what_is_computed(tmp_path: Path, seed: int) -> None:
+    rows = [fact("Revenues", 100e6), fact("NetIncomeLoss", 10e6), fact("OperatingIncomeLoss", 20e6)]
+    found = mined(tmp_path, rows)
+    margin = question(found["metric_definition/which margin profit margin"], seed)
+    assert margin in {"What was Acme's profit margin?", "What was the profit margin of Acme?"}
+    asked = {question(found["metric_definition/which profit profit"], n) for n in range(40)}
+    assert "What did Acme report as its profit?" in asked
