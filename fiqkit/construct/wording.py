@@ -10,18 +10,18 @@ import random
 from fiqkit.construct.orbits import Alternative, Orbit, Quantity
 from fiqkit.construct.topics import MONEY, PER_SHARE, topics
 
-QUESTIONS = {
+QUESTIONS = {  # none says that a report prints the figure: it may be computed, and then the form would tell so
     "en": (
         "What {was} {companys} {metric}?",
-        "What did {company} report as its {metric}?",
-        "Which figure did {company} give for {metric}?",
         "What {was} the {metric} of {company}?",
-        "What {metric} did {company} report?",
+        "What {was} the {metric} at {company}?",
+        "Can you tell me what {companys} {metric} {was}?",
+        "Do you know what {companys} {metric} {was}?",
     ),
     "zh": (
         "{company}的{metric}是多少？",
         "请问{company}的{metric}是多少？",
-        "{company}披露的{metric}是多少？",
+        "{company}的{metric}为多少？",
         "帮我查一下{company}的{metric}是多少？",
         "我想知道{company}的{metric}是多少。",
     ),
@@ -35,7 +35,6 @@ CONTEXTS = {
     ),
     "zh": ("我说的是{constraint}。", "我要的是{constraint}。", "我想看的是{constraint}。", "我需要的是{constraint}。"),
 }
-_DISCLOSED = "披露"  # a Chinese form that says so is for figures that a report prints
 _HEAD = {
     "en": "{company}{ticker}{form}, {period}{filed}.\nFigures from the company's reports. Amounts in U.S. dollars, "
     "per-share figures in dollars a share.\nLine | Amount",
@@ -55,9 +54,7 @@ def question(orbit: Orbit, seed: int) -> str:
     language, company = orbit.source.language, orbit.source.company
     rng = draw(orbit, seed, "question")
     metric = rng.choice(topics()[orbit.topic].words[language])
-    computed = any(a.row.quantity.proof.operation != "value" for a in orbit.alternatives)
-    forms = [form for form in QUESTIONS[language] if not (computed and _DISCLOSED in form)]
-    return rng.choice(forms).format(
+    return rng.choice(QUESTIONS[language]).format(
         company=company,
         companys=possessive(company),
         metric=metric,

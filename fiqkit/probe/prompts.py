@@ -146,6 +146,16 @@ _FORMS = {
         ),
         (
             re.compile(
+                r"^(?:Can you tell me|Do you know) what (?P<whose>.+?(?:['’]s|s['’])) (?P<what>.+?) (?:was|were)\?$"
+            ),
+            "Please look up {whose} {what} and tell me how much it came to.",
+        ),
+        (
+            re.compile(r"^What (?:was|were) the (?P<what>.+?) (?:of|at) (?P<who>[A-Z0-9].*?)\?$"),
+            "Please look up the {what} of {who} and tell me how much it came to.",
+        ),
+        (
+            re.compile(
                 r"^(?:What did|Which figure does) (?P<who>.+?) (?:report as its|give for) (?P<what>.+?)\?$",
             ),
             "Please look up the {what} of {who} and tell me how much it came to.",

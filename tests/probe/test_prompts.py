@@ -82,6 +82,16 @@ def test_the_prompt_is_the_question_a_blank_line_and_the_context() -> None:
             "en",
             "Please look up the EPS of Visa and tell me how much it came to.",
         ),
+        (
+            "Can you tell me what Macy's profit was?",
+            "en",
+            "Please look up Macy's profit and tell me how much it came to.",
+        ),
+        (
+            "What was the cost of sales at 3M?",
+            "en",
+            "Please look up the cost of sales of 3M and tell me how much it came to.",
+        ),
         ("宝钢股份的净利润是多少？", "zh", "麻烦查一下，宝钢股份的净利润有多少？"),
         ("迈克生物实现了多少净利润？", "zh", "麻烦查一下，迈克生物的净利润有多少？"),
     ],
