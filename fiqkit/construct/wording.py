@@ -10,7 +10,7 @@ import random
 from fiqkit.construct.orbits import Alternative, Orbit, Quantity
 from fiqkit.construct.topics import MONEY, PER_SHARE, topics
 
-QUESTIONS = {  # none says that a report prints the figure: it may be computed, and then the form would tell so
+QUESTIONS = {  # none in English says that a report prints the figure, which may be computed
     "en": (
         "What {was} {companys} {metric}?",
         "What {was} the {metric} of {company}?",
@@ -21,7 +21,7 @@ QUESTIONS = {  # none says that a report prints the figure: it may be computed, 
     "zh": (
         "{company}的{metric}是多少？",
         "请问{company}的{metric}是多少？",
-        "{company}的{metric}为多少？",
+        "{company}披露的{metric}是多少？",
         "帮我查一下{company}的{metric}是多少？",
         "我想知道{company}的{metric}是多少。",
     ),
@@ -35,6 +35,7 @@ CONTEXTS = {
     ),
     "zh": ("我说的是{constraint}。", "我要的是{constraint}。", "我想看的是{constraint}。", "我需要的是{constraint}。"),
 }
+_DISCLOSED = "披露"  # a Chinese form that says so is for figures that a report prints
 _HEAD = {
     "en": "{company}{ticker}{form}, {period}{filed}.\nFigures from the company's reports. Amounts in U.S. dollars, "
     "per-share figures in dollars a share.\nLine | Amount",
@@ -54,7 +55,9 @@ def question(orbit: Orbit, seed: int) -> str:
     language, company = orbit.source.language, orbit.source.company
     rng = draw(orbit, seed, "question")
     metric = rng.choice(topics()[orbit.topic].words[language])
-    return rng.choice(QUESTIONS[language]).format(
+    computed = any(a.row.quantity.proof.operation != "value" for a in orbit.alternatives)
+    forms = [form for form in QUESTIONS[language] if not (computed and _DISCLOSED in form)]
+    return rng.choice(forms).format(
         company=company,
         companys=possessive(company),
         metric=metric,

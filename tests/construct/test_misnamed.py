@@ -252,6 +252,5 @@ def test_names_that_capitals_hide() -> None:
 
 
 def test_no_question_says_that_a_report_gives_what_may_be_computed() -> None:
-    for form in (*QUESTIONS["en"], *QUESTIONS["zh"]):
-        assert not re.search("report|give|披露", form)
-    assert len(QUESTIONS["en"]) == len(QUESTIONS["zh"]) == 5
+    assert not [form for form in QUESTIONS["en"] if re.search("report|give", form)]
+    assert len(QUESTIONS["en"]) == 5
