@@ -94,7 +94,7 @@ def choose(
         return told[asked]
 
     for _ in range(_ROUNDS):
-        plan = plan_counts(supply, lacking_of, limits)
+        plan = plan_counts(supply, lacking_of, limits, _asked(held))
         taken, refused = _fill(pool, plan, ruled, limits, held)
         if _instances(taken) >= _instances(best):
             best = taken
@@ -123,6 +123,14 @@ def _lacking(held: Iterable[Orbit], quotas: Mapping[Cell, int]) -> dict[Cell, in
     for orbit in held:
         had[orbit.category, orbit.source.language] += len(orbit.alternatives)
     return {cell: wanted - had[cell] for cell, wanted in quotas.items() if wanted > had[cell]}
+
+
+def _asked(held: Iterable[Orbit]) -> Counter[tuple[str, str, str]]:
+    """Instances that are there by (language, topic, category)."""
+    had: Counter[tuple[str, str, str]] = Counter()
+    for orbit in held:
+        had[orbit.source.language, orbit.topic, orbit.category] += len(orbit.alternatives)
+    return had
 
 
 def _instances(orbits: Iterable[Orbit]) -> int:
@@ -157,12 +165,20 @@ def _pool(orbits: Sequence[Orbit], seed: int) -> dict[Kind, list[Orbit]]:
     return dict(sorted(pool.items()))
 
 
-def plan_counts(supply: Mapping[Kind, int], quotas: Mapping[Cell, int], limits: Limits) -> dict[Kind, int]:
+def plan_counts(
+    supply: Mapping[Kind, int],
+    quotas: Mapping[Cell, int],
+    limits: Limits,
+    had: Mapping[tuple[str, str, str], int] | None = None,
+) -> dict[Kind, int]:
     """Orbits of each kind: the integer program.
 
     Minimises the instances that quotas lack, then the sum over topics of the instances of the topic's commonest
     category (what knowing the topic would let one guess right), less a part of the orbits with more than two readings
     and of each miner's first.
+
+    Args:
+        had: (language, topic, category) → instances that the set has already.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
 
@@ -186,7 +202,7 @@ def plan_counts(supply: Mapping[Kind, int], quotas: Mapping[Cell, int], limits: 
         row[:n] = weights
         if own is not None:
             row[n + own] = 1
-        if row[:n].any():
+        if row[:n].any() or least > 0:
             rows.append(row)
             low.append(least)
             high.append(most)
@@ -195,9 +211,11 @@ def plan_counts(supply: Mapping[Kind, int], quotas: Mapping[Cell, int], limits: 
         counted = [size[kind] * (cell_of(kind) == cell) for kind in kinds]
         add(counted, place, quotas[cell], np.inf)
         add(counted, None, 0, quotas[cell] + 2)
-    for (place, word), category in product(enumerate(words), sorted({cell[0] for cell in cells})):
+    had = had or {}
+    categories = sorted({cell[0] for cell in cells} | {known[2] for known in had})
+    for (place, word), category in product(enumerate(words), categories):
         counted = [-size[k] * (k[1:3] == word and cell_of(k)[0] == category) for k in kinds]
-        add(counted, c + place, 0, np.inf)
+        add(counted, c + place, had.get((*word, category), 0), np.inf)
     for place, miner in enumerate(miners):
         add([-1.0 * (kind[:2] == miner) for kind in kinds], c + w + place, -np.inf, 0)
     for name, share in limits.subtype_share.items():

@@ -13,10 +13,10 @@ from fiqkit.construct.topics import MONEY, PER_SHARE, topics
 QUESTIONS = {  # none in English says that a report prints the figure, which may be computed
     "en": (
         "What {was} {companys} {metric}?",
+        "What did {company} have as its {metric}?",
+        "Which figure did {company} have for {metric}?",
         "What {was} the {metric} of {company}?",
-        "What {was} the {metric} at {company}?",
-        "Can you tell me what {companys} {metric} {was}?",
-        "Do you know what {companys} {metric} {was}?",
+        "What {metric} did {company} have?",
     ),
     "zh": (
         "{company}的{metric}是多少？",

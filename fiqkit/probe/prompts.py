@@ -145,18 +145,13 @@ _FORMS = {
             "Please look up {whose} {what} and tell me how much it came to.",
         ),
         (
-            re.compile(
-                r"^(?:Can you tell me|Do you know) what (?P<whose>.+?(?:['’]s|s['’])) (?P<what>.+?) (?:was|were)\?$"
-            ),
-            "Please look up {whose} {what} and tell me how much it came to.",
-        ),
-        (
-            re.compile(r"^What (?:was|were) the (?P<what>.+?) (?:of|at) (?P<who>[A-Z0-9].*?)\?$"),
+            re.compile(r"^What (?P<what>[a-z].+?) did (?P<who>.+?) (?:have|report)\?$"),
             "Please look up the {what} of {who} and tell me how much it came to.",
         ),
         (
             re.compile(
-                r"^(?:What did|Which figure does) (?P<who>.+?) (?:report as its|give for) (?P<what>.+?)\?$",
+                r"^(?:What did|Which figure d(?:oes|id)) (?P<who>.+?) "
+                r"(?:(?:report|have) as its|(?:give|have) for) (?P<what>.+?)\?$"
             ),
             "Please look up the {what} of {who} and tell me how much it came to.",
         ),

@@ -36,6 +36,14 @@ def test_topics_are_spread_so_that_they_tell_least_about_the_category() -> None:
     assert plan == {("entity_scope/a", "en", "profit", 2): 10, ("temporal_scope/a", "en", "profit", 2): 10}
 
 
+def test_what_the_set_has_already_counts_towards_what_a_topic_tells() -> None:
+    """Ten vintages of cash are there, and none of equity: four more orbits of entity scope take the topic they share."""
+    supply = {("entity_scope/a", "en", "cash", 2): 10, ("entity_scope/a", "en", "equity", 2): 10}
+    had = {("en", "cash", "filing_vintage"): 20}
+    plan = plan_counts(supply, {("entity_scope", "en"): 8}, ALL, had)
+    assert plan == {("entity_scope/a", "en", "cash", 2): 4}
+
+
 def test_orbits_of_three_readings_come_first_and_every_miner_is_seen() -> None:
     """The quota of twelve instances could be met by six pairs of one miner; it takes triples, and each miner's."""
     supply = {

@@ -83,12 +83,12 @@ def test_the_prompt_is_the_question_a_blank_line_and_the_context() -> None:
             "Please look up the EPS of Visa and tell me how much it came to.",
         ),
         (
-            "Can you tell me what Macy's profit was?",
+            "What profit did Macy's have?",
             "en",
-            "Please look up Macy's profit and tell me how much it came to.",
+            "Please look up the profit of Macy's and tell me how much it came to.",
         ),
         (
-            "What was the cost of sales at 3M?",
+            "Which figure did 3M have for cost of sales?",
             "en",
             "Please look up the cost of sales of 3M and tell me how much it came to.",
         ),
