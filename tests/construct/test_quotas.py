@@ -37,7 +37,7 @@ def test_topics_are_spread_so_that_they_tell_least_about_the_category() -> None:
 
 
 def test_what_the_set_has_already_counts_towards_what_a_topic_tells() -> None:
-    """Ten vintages of cash are there, and none of equity: four more orbits of entity scope take the topic they share."""
+    """Ten vintages of cash are there, and none of equity: four more of entity scope take what both share."""
     supply = {("entity_scope/a", "en", "cash", 2): 10, ("entity_scope/a", "en", "equity", 2): 10}
     had = {("en", "cash", "filing_vintage"): 20}
     plan = plan_counts(supply, {("entity_scope", "en"): 8}, ALL, had)
