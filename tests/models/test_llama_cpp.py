@@ -380,6 +380,26 @@ def test_streams_give_what_one_pool_gives(tmp_path: Path) -> None:
         open_engine(card, parallel=4, streams=True, pool=512)
 
 
+@pytest.mark.parametrize(
+    ("settings", "streams"),
+    [
+        ({"parallel": 4}, True),
+        ({"parallel": 4, "pool": 1024}, True),
+        ({"parallel": 4, "pool": 1023}, False),
+        ({"parallel": 4, "streams": False}, False),
+        ({"parallel": 1}, False),  # one request at a time: the pool holds a second dialogue beside it
+    ],
+)
+def test_each_request_has_a_stream_where_that_costs_no_memory(
+    tmp_path: Path, settings: dict[str, Any], streams: bool
+) -> None:
+    pytest.importorskip("torch")
+    card = file_card(make_gguf(make_checkpoint(tmp_path / "tiny", "llama"), tmp_path / "tiny.gguf"), context=256)
+    engine = open_engine(card, threads=1, **settings)
+    assert engine.describe()["streams"] is streams
+    run(engine.close())
+
+
 def test_bad_weights_are_one_line(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"mine: no weights at .*absent\.gguf"):
         open_engine(file_card(tmp_path / "absent.gguf"))

@@ -45,7 +45,7 @@ def open_engine(
     batch: int = 512,
     gpu_layers: int = -1,
     prefix_cache: bool = True,
-    streams: bool = False,
+    streams: bool | None = None,
     switch: Mapping[str, Any] | None = None,
 ) -> LlamaCppEngine:
     """Load the model of a card.
@@ -59,7 +59,8 @@ def open_engine(
         batch: tokens computed in one step.
         gpu_layers: layers on the GPU where llama.cpp was built for one; -1 is all.
         streams: each request has a part of the pool to itself, a whole context long: its attention passes over no cells
-            of others, and a prefix that it shares with them is copied. For long prompts that have little in common.
+            of others, and a prefix that it shares with them is copied. By default where the whole contexts of several
+            requests fit the pool in any case, so that it costs no memory.
         prefix_cache: share the cells of equal prefixes and keep those of finished requests.
         switch: {on: variables, off: variables} by which the chat template turns thinking on and off (default: found).
 
@@ -76,6 +77,8 @@ def open_engine(
     try:
         length = _context_length(card, context, model)
         most = parallel * length
+        if streams is None:
+            streams = parallel > 1 and most <= (pool or _DEFAULT_POOL) and model.rewinds
         if streams and (not model.rewinds or (pool or most) < most):
             why = f"a pool of {most} tokens" if model.rewinds else "a model whose state can be cut back"
             raise UserError(f"{card.name}: streams need {why}; leave streams out")
