@@ -25,6 +25,7 @@ run: $(INSTALLED)
 # A folder that was begun goes on where it was. Under other load one thread is faster than two that wait for each other.
 TRAINING := OMP_NUM_THREADS=$(or $(THREADS),2) OMP_WAIT_POLICY=passive HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1 TOKENIZERS_PARALLELISM=false
 LADDER ?= ladder
+TAUGHT ?= taught
 
 ladder: $(INSTALLED)
 	$(TRAINING) $(BIN)/fiqkit train ladder --recipe smollm2-cpu --language en --limit 96 12 48 --out $(LADDER) $(ARGS)
@@ -32,9 +33,10 @@ ladder: $(INSTALLED)
 grpo: $(INSTALLED)
 	$(TRAINING) $(BIN)/python benchmarks/grpo.py $(ARGS)
 
+# The ladder's first stage on more demonstrations and on whole passages, which is what a search finds.
 taught: $(INSTALLED)
-	$(TRAINING) $(BIN)/fiqkit train ladder --recipe smollm2-cpu --language en --limit 96 12 48 --stages sft --out $(LADDER) $(ARGS)
-	$(BIN)/fiqkit train export $(LADDER)/sft --out fiqkit/models/cards/smollm2-taught.gguf
+	$(TRAINING) $(BIN)/fiqkit train sft --recipe smollm2-cpu --language en --limit 160 12 48 --set rollout.passage_lines=0 --set max_length=800 --out $(TAUGHT) $(ARGS)
+	$(BIN)/fiqkit train export $(TAUGHT) --out fiqkit/models/cards/smollm2-taught.gguf
 
 test: checks
 	$(call step,tests,$(OFFLINE) $(BIN)/pytest $(SPREAD) $(ARGS))
