@@ -9,7 +9,7 @@ to the file that holds it:
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +81,7 @@ def _show_probe(probe: Mapping[str, Any]) -> None:
         p = {name: f"{changes[name]['p']:.4f}" if changes else "" for name in measures}
         rows.append([row.get("stage") or f"{row['control']} alone"])
         rows[-1] += [cell for name in measures for cell in (f"{row[name]:.3f}", p[name])]
-    _show_table("hidden states", headers, rows)
+    show_rows("hidden states", headers, rows)
     click.echo(
         f"{probe['items']} items of {probe['companies']} companies; p of the change from the base. Q from Q + C: SD; "
         f"pair: {' or '.join(probe['pair'])}, accuracy (majority {probe['baseline']:.3f}); each category against the "
@@ -102,12 +102,13 @@ def _show_forgetting(
             numbers = [stage[kind][name] for name in shares.values()]
             shown = ["–" if value is None else f"{value:.3f}" for value in numbers]
             rows.append([f"{stage['stage']}, {kind}", str(stage[kind]["n"]), *shown])
-    _show_table("categories", ["n", *shares], rows)
+    show_rows("categories", ["n", *shares], rows)
     click.echo(f"other, not trained on: {', '.join(forgetting['other'])}; of these:")
     show_comparisons(forgetting["changes"])
 
 
-def _show_table(first: str, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def show_rows(first: str, headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table whose first column is text and whose others are numbers."""
     from rich.console import Console
     from rich.table import Table
 

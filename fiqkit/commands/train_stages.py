@@ -167,16 +167,8 @@ _COLUMNS = {
 
 def show_table(table: dict[str, Any]) -> None:
     """Print the stages' rows, and what they must be held against."""
-    from rich.console import Console
-    from rich.table import Table
-
-    shown = Table(box=None, header_style="bold", pad_edge=False)
-    shown.add_column("stage")
-    for header in _COLUMNS:
-        shown.add_column(header, justify="right")
-    for row in table["stages"]:
-        shown.add_row(row["stage"], *(_cell(row[name]) for name in _COLUMNS.values()))
-    Console().print(shown)
+    rows = ([row["stage"], *(_cell(row[name]) for name in _COLUMNS.values())] for row in table["stages"])
+    train_before_after.show_rows("stage", list(_COLUMNS), rows)
     click.echo("named, touch, central: AC@1 of those that asked; macro: their primary category, mean over categories")
     against = {"constant": "best constant question", "compound": "best of two at once", "words": "the words of Q"}
     for name, best in table["baselines"].items():

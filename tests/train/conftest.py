@@ -7,7 +7,8 @@ import pytest
 from tiny_models import make_checkpoint
 
 from fiqkit.datasets import read_instances, read_passages
-from fiqkit.records import Instance, Passage
+from fiqkit.metrics.scored import Scored
+from fiqkit.records import Ending, Instance, Judgement, Passage
 from fiqkit.train.recipe import Recipe, recipe
 
 BUNDLED = Path(__file__).parents[2] / "fiqkit" / "bench_data"
@@ -41,3 +42,33 @@ def items() -> list[Instance]:
 @pytest.fixture(scope="session")
 def passages() -> list[Passage]:
     return read_passages(BUNDLED / "passages.jsonl")
+
+
+@pytest.fixture
+def played() -> Callable[[list[Instance], Callable[[Instance], bool]], list[Scored]]:
+    """Episodes: a good item is asked about on category and answered rightly, another in silence and wrongly."""
+
+    def episode(of: Instance, good: bool) -> Scored:
+        return Scored(
+            run="r",
+            model="m",
+            mode="interact",
+            grader="rules",
+            judge="rules",
+            instance_id=of.instance_id,
+            item=of.instance_id,
+            language="en",
+            h0=1.0,
+            outcome=None,
+            is_default=False,
+            cluster=of.cluster,
+            categories=of.categories,
+            questions=(Judgement((of.primary,), of.primary, named=(of.primary,)),) if good else (),
+            n_asks=int(good),
+            is_intended=good,
+            ending=Ending.ANSWERED,
+            orbit=of.orbit,
+            siblings=2,
+        )
+
+    return lambda items, good: [episode(item, good(item)) for item in items]

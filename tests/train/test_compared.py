@@ -10,7 +10,7 @@ import pytest
 from fiqkit.figures.style import svg
 from fiqkit.figures.training import learning_curves, rewards_by_seed
 from fiqkit.metrics.scored import Scored
-from fiqkit.records import Ending, Instance, Judgement
+from fiqkit.records import Instance
 from fiqkit.taxonomy import CATEGORIES
 from fiqkit.train.baselines import baselines, by_words
 from fiqkit.train.compared import comparisons
@@ -44,32 +44,11 @@ def test_a_bag_of_words_asks_for_what_the_question_betrays(telling: list[Instanc
     assert "words" not in baselines(telling)
 
 
-def test_stages_are_paired_by_item_over_companies(telling: list[Instance]) -> None:
-    def episodes(hits: int) -> list[Scored]:
-        return [
-            Scored(
-                run="r",
-                model="m",
-                mode="interact",
-                grader="rules",
-                judge="rules",
-                instance_id=i.instance_id,
-                language="en",
-                h0=1.0,
-                outcome=None,
-                is_default=False,
-                cluster=i.cluster,
-                categories=i.categories,
-                questions=(Judgement((i.primary,), i.primary, named=(i.primary,)),) if n < hits else (),
-                n_asks=int(n < hits),
-                is_intended=n < hits,
-                ending=Ending.ANSWERED,
-            )
-            for n, i in enumerate(telling)
-        ]
-
-    played = {"base": episodes(0), "sft": episodes(8)}
-    found = {(c["measure"], c["first"], c["second"]): c for c in comparisons(played, telling, ())}
+def test_stages_are_paired_by_item_over_companies(
+    telling: list[Instance], played: Callable[[list[Instance], Callable[[Instance], bool]], list[Scored]]
+) -> None:
+    sides = {"base": played(telling, lambda i: False), "sft": played(telling, lambda i: True)}
+    found = {(c["measure"], c["first"], c["second"]): c for c in comparisons(sides, telling, ())}
     assert found["primary", "base", "sft"]["difference"] == found["accuracy", "base", "sft"]["difference"] == 1.0
     assert found["primary", "base", "sft"]["p"] == 2 / 2**8  # eight companies, all in one direction
     assert found["primary", "constant", "sft"]["difference"] == 0.5

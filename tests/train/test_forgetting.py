@@ -10,9 +10,10 @@ import pytest
 
 from fiqkit.metrics.scored import Scored
 from fiqkit.models.checks.adapters import RECORD
-from fiqkit.records import Ending, Instance, Judgement
+from fiqkit.records import Instance
 from fiqkit.train.forgetting import forgetting, trained_on
 
+Played = Callable[[list[Instance], Callable[[Instance], bool]], list[Scored]]
 PAIRS = 6  # orbits of two siblings, each of a company; the first half entity, the second temporal
 
 
@@ -31,35 +32,7 @@ def items(make_instance: Callable[..., Instance]) -> list[Instance]:
     ]
 
 
-def played(items: list[Instance], good: Callable[[Instance], bool]) -> list[Scored]:
-    """A good item is asked about on category and answered rightly, another one is answered in silence and wrongly."""
-    return [
-        Scored(
-            run="r",
-            model="m",
-            mode="interact",
-            grader="rules",
-            judge="rules",
-            instance_id=i.instance_id,
-            item=i.instance_id,
-            language="en",
-            h0=1.0,
-            outcome=None,
-            is_default=False,
-            cluster=i.cluster,
-            categories=i.categories,
-            questions=(Judgement((i.primary,), i.primary, named=(i.primary,)),) if good(i) else (),
-            n_asks=int(good(i)),
-            is_intended=good(i),
-            ending=Ending.ANSWERED,
-            orbit=i.orbit,
-            siblings=2,
-        )
-        for i in items
-    ]
-
-
-def test_what_was_not_trained_on_is_lost(items: list[Instance]) -> None:
+def test_what_was_not_trained_on_is_lost(items: list[Instance], played: Played) -> None:
     """The base is good at temporal questions, the trained stage at those of the entity alone."""
     sides = {
         "base": played(items, lambda i: i.primary == "temporal_scope"),
@@ -80,7 +53,7 @@ def test_what_was_not_trained_on_is_lost(items: list[Instance]) -> None:
     assert changes["intent"]["smallest"] is None
 
 
-def test_a_stage_that_does_as_the_base_does_has_forgotten_nothing(items: list[Instance]) -> None:
+def test_a_stage_that_does_as_the_base_does_has_forgotten_nothing(items: list[Instance], played: Played) -> None:
     same = played(items, lambda i: i.instance_id.endswith("a"))
     found = forgetting({"base": same, "sft": same, "kto": same}, items, ["entity_scope"])
     assert [(c["second"], c["difference"], c["p"]) for c in found["changes"]] == [
@@ -88,7 +61,7 @@ def test_a_stage_that_does_as_the_base_does_has_forgotten_nothing(items: list[In
     ]
 
 
-def test_without_another_category_there_is_nothing_to_forget(items: list[Instance]) -> None:
+def test_without_another_category_there_is_nothing_to_forget(items: list[Instance], played: Played) -> None:
     same = played(items, lambda i: True)
     found = forgetting({"base": same, "sft": same}, items, ["entity_scope", "temporal_scope", "filing_vintage"])
     assert (found["other"], found["stages"], found["changes"]) == ([], [], [])

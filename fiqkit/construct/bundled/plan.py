@@ -66,7 +66,7 @@ def planned(orbits: Iterable[Orbit], plan: Sequence[Planned]) -> list[Orbit]:
     Raises:
         UserError: one is not among `orbits`; names the first.
     """
-    found = {(orbit.key, orbit.miner, _fact(orbit)): orbit for orbit in orbits}
+    found = _by_name(orbits)
     lacking = [line for line in plan if _name(line) not in found]
     if lacking:
         raise UserError(f"{PLAN.name}: {lacking[0].orbit} ({lacking[0].miner}) is not mined; mend the miner")
@@ -75,8 +75,12 @@ def planned(orbits: Iterable[Orbit], plan: Sequence[Planned]) -> list[Orbit]:
 
 def still_mined(orbits: Iterable[Orbit], plan: Sequence[Planned]) -> list[Orbit]:
     """Those of a plan's orbits that are asked about and still among `orbits`, in its order."""
-    found = {(orbit.key, orbit.miner, _fact(orbit)): orbit for orbit in orbits}
+    found = _by_name(orbits)
     return [found[_name(line)] for line in plan if line.is_asked and _name(line) in found]
+
+
+def _by_name(orbits: Iterable[Orbit]) -> dict[tuple[str, str, str], Orbit]:
+    return {(orbit.key, orbit.miner, _fact(orbit)): orbit for orbit in orbits}
 
 
 def _name(line: Planned) -> tuple[str, str, str]:
