@@ -1,4 +1,4 @@
-"""The report in a terminal: what must be seen at 80 columns, more where there is room."""
+"""The report in a terminal: as much of it as its width has room for, the least needed left out first."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -18,23 +18,25 @@ from fiqkit.taxonomy import FORMS
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its heading, how a row fills it, at which terminal widths it is shown, and on which rows.
+    """A column: its heading, how a row fills it, on which rows it is shown, and how soon it gives way.
+
+    A table that is too wide is narrowed step by step until it fits.
 
     Attributes:
-        widths: shown from the first width to one below the second.
+        steps: shown from the first step of narrowing, 0 is none, to one before the second.
         needs: shown only where some row has a value of this name.
     """
 
     heading: str
     cell: Callable[[Row], str]
-    widths: tuple[int, int] = (0, 1 << 30)
+    steps: tuple[int, int] = (0, 1 << 30)
     text: bool = False
     needs: str | None = None
 
-    def shown(self, rows: Sequence[Row], width: int) -> bool:
-        """Whether a table of these rows at this width has the column."""
+    def shown(self, rows: Sequence[Row], step: int) -> bool:
+        """Whether a table of these rows has the column, narrowed so far."""
         there = self.needs is None or any(row.get(self.needs) is not None for row in rows)
-        return there and self.widths[0] <= width < self.widths[1]
+        return there and self.steps[0] <= step < self.steps[1]
 
 
 def _share(name: str) -> Callable[[Row], str]:
@@ -69,36 +71,32 @@ def _three_forms(row: Row) -> str:
     return "/".join("–" if value is None else f"{100 * value:.0f}" for value in values)
 
 
-_NARROW, _WIDE, _WIDEST = (0, 112), (112, 1 << 30), (150, 1 << 30)
 NAMES = (Column("model", lambda row: row["model"], text=True), Column("mode", lambda row: row["mode"], text=True))
+_LAST = 12  # steps of narrowing; a table that is still too wide folds its names
+_NAME = 28  # characters of a name in one line, so that a long one does not take the numbers' place
 COLUMNS = (
     Column("n", lambda row: str(row["n"])),
-    Column("intent %", _with_interval("intent_resolved"), needs="intent_resolved"),
-    Column("bits", _number("bits_resolved"), needs="bits_resolved"),
-    Column("accuracy %", _with_interval("accuracy")),
+    Column("intent %", _with_interval("intent_resolved"), (0, 6), needs="intent_resolved"),
+    Column("intent %", _whole_interval("intent_resolved"), (6, _LAST + 1), needs="intent_resolved"),
+    Column("bits", _number("bits_resolved"), (0, 10), needs="bits_resolved"),
+    Column("accuracy %", _with_interval("accuracy"), (0, 9)),
+    Column("accuracy %", _share("accuracy"), (9, _LAST + 1)),
     Column("pass^k", lambda row: percent(_every_time(row)), needs="pass_k"),
-    Column("lenient", _share("accuracy_lenient"), _WIDEST, needs="accuracy_lenient"),
-    Column("both", _share("both_mentioned"), _WIDEST, needs="both_mentioned"),
-    Column("closed", _share("accuracy_closed_book"), needs="accuracy_closed_book"),
-    Column("default", _share("default_capture")),
-    Column("asked", _share("interaction_rate")),
-    Column("asks", _number("mean_asks")),
-    Column("turns", _number("mean_turns"), _WIDEST),
-    Column("AC@1 n/t/c", _three_forms, _NARROW),
-    Column("named", _share("ac1_named"), _WIDE),
-    Column("touch", _share("ac1_touch"), _WIDE),
-    Column("central", _share("ac1_central"), _WIDE),
-    Column("DisE+", _number("dise_plus_all", 3), _WIDE),
-    Column("ECE", _number("ece", 3), _WIDE),
-    Column("commit", _share("commitment"), _WIDEST),
+    Column("lenient", _share("accuracy_lenient"), (0, 1), needs="accuracy_lenient"),
+    Column("both", _share("both_mentioned"), (0, 1), needs="both_mentioned"),
+    Column("closed", _share("accuracy_closed_book"), (0, 7), needs="accuracy_closed_book"),
+    Column("default", _share("default_capture"), (0, 8)),
+    Column("asked", _share("interaction_rate"), (0, 12)),
+    Column("asks", _number("mean_asks"), (0, 5)),
+    Column("turns", _number("mean_turns"), (0, 1)),
+    Column("AC@1 n/t/c", _three_forms, (4, 11)),
+    Column("named", _share("ac1_named"), (0, 4)),
+    Column("touch", _share("ac1_touch"), (0, 4)),
+    Column("central", _share("ac1_central"), (0, 4)),
+    Column("DisE+", _number("dise_plus_all", 3), (0, 3)),
+    Column("ECE", _number("ece", 3), (0, 2)),
+    Column("commit", _share("commitment"), (0, 1)),
 )
-# What a table of orbits leads with at 80 columns: its accuracy has no room for an interval, nor the rest for a place.
-_SHORTER = {
-    "intent %": Column("intent %", _whole_interval("intent_resolved")),
-    "accuracy %": Column("accuracy %", _share("accuracy")),
-}
-_ORBITS_NARROW = {"n", "intent %", "bits", "accuracy %", "asked", "AC@1 n/t/c"}
-_ROOMY = 128  # columns from which on there is room between the numbers, too
 LEGEND = (
     "Rates in %, of n scored episodes, accuracy with its exact 95% interval. default: gave the default answer; asked: "
     "asked at least once; asks: mean questions; AC@1: the first question names / touches / is centrally on a true "
@@ -118,18 +116,13 @@ def _every_time(row: Row) -> float | None:
     return None if not found else list(found.values())[-1]
 
 
-def _columns(rows: Sequence[Row], width: int) -> list[Column]:
+def _columns(rows: Sequence[Row], step: int) -> list[Column]:
     apart = [
         Column(name, lambda row, name=name: row.get(name) or "–", text=True)  # type: ignore[misc]
         for name in ("run", "retrieval", "grader")
         if tells_apart(rows, name)
     ]
-    narrow = width < _WIDE[0]
-    orbits = narrow and any(row.get("intent_resolved") is not None for row in rows)
-    shown = [column for column in COLUMNS if column.shown(rows, width)]
-    if orbits:
-        shown = [_SHORTER.get(c.heading, c) for c in shown if c.heading in _ORBITS_NARROW]
-    return [*apart, *NAMES, *shown]
+    return [*apart, *NAMES, *(column for column in COLUMNS if column.shown(rows, step))]
 
 
 def tells_apart(rows: Sequence[Row], name: str) -> bool:
@@ -145,15 +138,13 @@ def main_table(
 
     Args:
         rows: from `fiqkit.metrics.table.main_rows`; those of each data set make a table of their own.
-        width: columns of the terminal; columns that would not fit are left out.
+        width: columns of the terminal.
         references: analytic rows that frame the table (`fiqkit.metrics.items.reference_rows`).
     """
     sets = [list(found) for _, found in groupby(rows, key=lambda row: row.get("dataset"))]
-    tables = [
-        _one_table(found, width, references if len(sets) == 1 else (), title or _set_title(found, len(sets)))
-        for found in sets
-    ]
-    headings = {column.heading for column in _columns(rows, width)}
+    framed = references if len(sets) == 1 else ()
+    tables = [_fitting(found, width, framed, title or _set_title(found, len(sets))) for found in sets]
+    headings = {column.header for table in tables for column in table.columns}
     legends = [text for heading, text in _LEGENDS.items() if heading in headings]
     said = [Text(note, style="yellow") for note in notes(rows)]
     if "closed" not in headings and (line := closed_book_line(rows)):
@@ -165,16 +156,28 @@ def _set_title(rows: Sequence[Row], sets: int) -> str | None:
     return f"data set {rows[0]['dataset']}" if sets > 1 else None
 
 
-def _one_table(rows: Sequence[Row], width: int, references: Sequence[Row], title: str | None) -> Table:
-    gap = 0 if width < _ROOMY else 1
+def _fitting(rows: Sequence[Row], width: int, references: Sequence[Row], title: str | None) -> Table:
+    """The table with the most columns that fits the width, with gaps between them where these fit too."""
+    paper = Console(width=1 << 16)
+    for step in range(_LAST + 1):
+        for gap in (1, 0):
+            table = _one_table(rows, _columns(rows, step), gap, references, title)
+            if paper.measure(table).maximum <= width:
+                return table
+    return table
+
+
+def _one_table(
+    rows: Sequence[Row], shown: Sequence[Column], gap: int, references: Sequence[Row], title: str | None
+) -> Table:
     table = Table(
         box=SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False, show_edge=False, padding=(0, gap, 0, 0)
     )
-    shown = _columns(rows, width)
     for column in shown:
-        table.add_column(
-            column.heading, justify="left" if column.text else "right", no_wrap=not column.text, overflow="fold"
-        )
+        if column.text:
+            table.add_column(column.heading, overflow="fold", max_width=_NAME)
+        else:
+            table.add_column(column.heading, justify="right", no_wrap=True)
     for above, row in zip([None, *rows], rows, strict=False):
         if above and above["model"] != row["model"]:
             table.add_section()
