@@ -7,7 +7,9 @@
 Requests share a prompt and differ in its last words, as the turns of many episodes do, or share nothing. All are given
 the same number of threads and may reuse prefixes; they take turns, each pass with a cache that is empty. Rates are of
 output tokens, the prompts' computation included: by the wall clock, and by the second of CPU time, which other work on
-the machine does not stretch. A ratio is the median of the passes'. The last line is JSON.
+the machine stretches least. A ratio is the median of the passes', least and most of them beside it; `in_library` is the
+share of this kit's CPU time that passes inside llama.cpp's own decoding, in which it can be no faster than the server.
+The last line is JSON.
 """
 
 from __future__ import annotations
@@ -19,11 +21,13 @@ import os
 import random
 import subprocess
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
 import aiohttp
+import llama_cpp
 
 from fiqkit.models import open_engine
 from fiqkit.models.cards.cards import find_card
@@ -79,6 +83,25 @@ def rates(tokens: int, wall: float, cpu: float) -> Row:
     return {"tokens": tokens, "per_second": tokens / wall, "per_cpu_second": tokens / cpu}
 
 
+@contextmanager
+def decoding() -> Iterator[list[float]]:
+    """Seconds of CPU time of the calls of llama.cpp's decoding; with one thread, all that it computes."""
+    spent: list[float] = []
+    plain = llama_cpp.llama_decode
+
+    def timed(*given: object) -> int:
+        begun = time.thread_time()
+        status = plain(*given)
+        spent.append(time.thread_time() - begun)
+        return int(status)
+
+    llama_cpp.llama_decode = timed
+    try:
+        yield spent
+    finally:
+        llama_cpp.llama_decode = plain
+
+
 async def in_flight(width: int, ids_of_all: Ids, ask: Callable[[Sequence[int]], Awaitable[int]]) -> int:
     """Output tokens of all requests, at most `width` at once."""
     gate = asyncio.Semaphore(width)
@@ -98,11 +121,13 @@ def ours(width: int, ids_of_all: Ids, options: argparse.Namespace) -> Row:
         reply = await engine.complete(Request(prompt_ids=ids, sampling=Sampling(max_tokens=options.reply)))
         return reply.output_tokens
 
-    wall, cpu = time.perf_counter(), time.process_time()
-    tokens = asyncio.run(in_flight(width, ids_of_all, ask))
-    row = rates(tokens, time.perf_counter() - wall, time.process_time() - cpu)
+    with decoding() as library:
+        wall, cpu = time.perf_counter(), time.process_time()
+        tokens = asyncio.run(in_flight(width, ids_of_all, ask))
+        spent = time.process_time() - cpu
+        row = rates(tokens, time.perf_counter() - wall, spent)
     asyncio.run(engine.close())
-    return row
+    return {**row, **({"in_library": sum(library) / spent} if options.threads == 1 else {})}
 
 
 def native(width: int, ids_of_all: Ids, options: argparse.Namespace) -> Row:
@@ -144,11 +169,9 @@ def _cpu_of(pid: int) -> float:
 
 
 def alone(ids_of_all: Ids, options: argparse.Namespace) -> Row:
-    from llama_cpp import Llama
-
     path = str(locate(find_card(options.model)))
     threads = {"n_threads": options.threads, "n_threads_batch": options.threads}
-    model = Llama(path, n_ctx=context(options), verbose=False, **threads)
+    model = llama_cpp.Llama(path, n_ctx=context(options), verbose=False, **threads)
     wall, cpu = time.perf_counter(), time.process_time()
     replies = (model.create_completion(list(ids), max_tokens=options.reply, temperature=0.0) for ids in ids_of_all)
     tokens = sum(reply["usage"]["completion_tokens"] for reply in replies)
@@ -174,8 +197,9 @@ def compared(kind: str, ids_of_all: Ids, options: argparse.Namespace) -> dict[st
         rows = {name: {key: median(row[key] for row in runs) for key in runs[0]} for name, runs in passes.items()}
         if options.native:
             pairs = list(zip(passes["fiqkit"], passes["native"], strict=True))
-            keys = ("per_second", "per_cpu_second")
-            rows["ratio"] = {key: median(a[key] / b[key] for a, b in pairs) for key in keys}
+            of_passes = {key: [a[key] / b[key] for a, b in pairs] for key in ("per_second", "per_cpu_second")}
+            for name, chosen in (("ratio", median), ("least", min), ("most", max)):
+                rows[name] = {key: chosen(ratios) for key, ratios in of_passes.items()}
         found[str(width)] = {name: {key: round(value, 3) for key, value in row.items()} for name, row in rows.items()}
         for name, row in found[str(width)].items():
             clock, cpu = row["per_second"], row["per_cpu_second"]
