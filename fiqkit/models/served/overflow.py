@@ -1,7 +1,8 @@
 """What a server's error says: one line for people, and whether the prompt was too long for it.
 
 Servers say that in some fifty ways. It is told from codes and types, which are few, and from words: something that is
-measured (context, prompt, input, tokens) next to a bound that is passed. A gateway may hide both in a nested error.
+measured (context, prompt, input, tokens) next to a bound that is passed, in English or Chinese. A gateway may hide both
+in a nested error.
 """
 
 from __future__ import annotations
@@ -21,26 +22,35 @@ _CODE = re.compile(
 )
 # Limits of the reply alone, of a rate, of a field's form: none of them is about the prompt.
 _OF_THE_REPLY = re.compile(
-    r"['\"`]?max_(?:new_|completion_|output_|num_)?tokens['\"`]?|(?:output|completion) tokens", re.I
+    r"['\"`]?max_(?:new_|completion_|output_|num_)?tokens['\"`]?|(?:output|completion) tokens|"
+    r"(?:输出|輸出|生成)\W?(?:\w{0,4}长度|\w{0,4}長度|的?tokens?)",
+    re.I,
 )
 _RATE = re.compile(
     r"tokens per (?:minute|day|hour)|\b[TR]P[MD]\b|rate.?limit|quota|please wait|try again (?:later|in)|"
-    r"too many requests",
+    r"too many requests|分钟|分鐘|频率|頻率|并发|並發|限流|余额|餘額|额度|額度|配额|配額|稍后|稍後",
     re.I,
 )
 _MEASURED = re.compile(
     r"context|prompt|\binputs?\b|\btokens\b|token (?:count|limit)|sequence.?length|max_seq_len|n_ctx|"
-    r"length of (?:all |the |your )?messages|model.{0,3}max",
+    r"length of (?:all |the |your )?messages?|model.{0,3}max|"
+    r"上下文|提示|输入|輸入|长度|長度|字数|字數|对话|對話|token(?=[\u4e00-\u9fff])",
     re.I,
 )
-_MEASURED_PLAINLY = re.compile(r"context|prompt|`inputs`|\btokens\b", re.I)
-_OTHER_THINGS = re.compile(r"\b(?:images?|audio|files?|grammar|schema|array|validation)\b", re.I)  # that have sizes too
+_MEASURED_PLAINLY = re.compile(r"context|prompt|`inputs`|\btokens\b|上下文|提示", re.I)
+# These have sizes too.
+_OTHER_THINGS = re.compile(
+    r"\b(?:images?|audio|files?|grammar|schema|array|validation)\b|图片|圖片|文件|音频|音頻", re.I
+)
 _PASSED = re.compile(
-    r"exceed|overflow|too (?:long|large|many tokens)|(?:longer|larger|greater|more) than|>=? ?(?:n_ctx|\d)|"
+    r"exceed|overflow|too (?:long|large|many (?:input |prompt )?tokens)|(?:longer|larger|greater|more) than|"
+    r">=? ?(?:n_ctx|\d)|"
     r"must (?:be|have) (?:<=?|less than|at most|no more than) ?\d|should be \[\d|reduce the length|"
-    r"maximum (?:context|prompt|model|input)?.?(?:length|size) (?:is|of) ?\d|"
+    r"max(?:imum)? (?:context|prompt|model|input)?.?(?:length|size|characters|tokens) ?(?:is|of|:) ?\d|"
+    r"supports (?:only |at most |up to )?\d{3}|limit is \d{3}|but (?:only )?\d+ (?:are )?(?:available|left)|"
     r"(?:context|prompt|window|input)[ _](?:size|length|window|limit) (?:is|of) (?:only )?\d|"
-    r"does not fit|over the (?:context|limit)|out of (?:context|range)|> ?(?:the )?(?:model )?limit",
+    r"does not fit|over the (?:context|limit)|out of (?:context|range)|> ?(?:the )?(?:model )?(?:limit|context)|"
+    r"超过|超過|超出|超长|超長|过长|過長|超限|太长|太長|上限",
     re.I,
 )
 _NEGATIVE_ROOM = re.compile(
