@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
 
-from fiqkit.figures.style import PALETTE, RULE, Row, canvas, styled
+from fiqkit.figures.style import PALETTE, RULE, Row, canvas, entries_of, legend_above, styled
 
 _DRAWN = {"loss": "on what is learned from", "eval_loss": "on the validation split", "reward": "mean of a step"}
 
@@ -22,14 +22,15 @@ def learning_curves(logs: Mapping[str, Sequence[Row]]) -> Figure:
         for panel, (stage, log) in zip(axes[0], logs.items(), strict=True):
             rewarded = any("reward" in line for line in log)
             names = ("reward",) if rewarded else ("loss", "eval_loss")
-            for colour, name in zip(PALETTE, names, strict=False):
+            for name in names:
                 drawn = [(line["step"], line[name]) for line in log if name in line]
                 if drawn:
+                    colour = PALETTE[list(_DRAWN).index(name)]
                     panel.plot(*zip(*drawn, strict=True), color=colour, marker=".", lw=1.2, label=_DRAWN[name])
             panel.set_title(f"{stage}: {'reward' if rewarded else 'loss'}")
             panel.set_xlabel("step")
             panel.grid(True)
-            panel.legend()
+        legend_above(figure, {name: entry for panel in axes[0] for name, entry in entries_of(panel).items()})
     return figure
 
 
@@ -50,5 +51,5 @@ def rewards_by_seed(logs: Mapping[str, Sequence[Row]]) -> Figure:
         axes.set_xlabel("step")
         axes.set_ylabel("mean reward")
         axes.grid(True)
-        axes.legend()
+        legend_above(figure, entries_of(axes))
     return figure
