@@ -35,7 +35,7 @@ grpo: $(INSTALLED)
 
 # The ladder's first stage on more demonstrations and on whole passages, which is what a search finds.
 taught: $(INSTALLED)
-	$(TRAINING) $(BIN)/fiqkit train sft --recipe smollm2-cpu --language en --limit 160 12 48 --set rollout.passage_lines=0 --set max_length=800 --out $(TAUGHT) $(ARGS)
+	$(TRAINING) $(BIN)/fiqkit train sft --recipe smollm2-cpu --language en --limit 300 12 48 --set rollout.passage_lines=0 --set max_length=800 --out $(TAUGHT) $(ARGS)
 	$(BIN)/fiqkit train export $(TAUGHT) --out fiqkit/models/cards/smollm2-taught.gguf
 
 test: checks
