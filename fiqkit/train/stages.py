@@ -52,8 +52,8 @@ class Stages:
         episodes: episodes for KTO in place of the policy's own.
 
     Raises:
-        UserError: splits that share a company, nothing of the recipe's categories to train on, or a machine on which
-            it cannot run.
+        UserError: splits that share a company, nothing of the recipe's categories to train on, a file that holds no
+            demonstration, or a machine on which it cannot run.
     """
 
     def __init__(
@@ -72,6 +72,9 @@ class Stages:
         self.splits = of_categories(splits, recipe.categories)
         self.recipe, self.passages, self.out, self.say = recipe, passages, out, say
         self._given = {"demos": demos, "episodes": episodes}
+        for path in (demos, episodes):
+            if path and not list(read_demos(path)):
+                raise UserError(f"{path}: it holds no demonstration; make some with `fiqkit train demos`")
         self._parent: Path | None = None
 
     def train(self, stage: str, folder: Path, parent: Path | None = None) -> Path:

@@ -153,7 +153,7 @@ def test_what_cannot_be_done_is_found_before_training(train: Train, items: list[
 
 def test_what_is_wrong_is_one_line(train: Train, items: list[Instance], tmp_path: Path) -> None:
     (tmp_path / "none.jsonl").write_text("")
-    with pytest.raises(UserError, match="there is no demonstration to learn from"):
+    with pytest.raises(UserError, match="it holds no demonstration"):
         train("sft", f"--demos={tmp_path / 'none.jsonl'}", f"--out={tmp_path / 'a'}")
     with pytest.raises(UserError, match="no adapter at"):
         train("kto", f"--adapter={tmp_path / 'nosuch'}", f"--out={tmp_path / 'b'}")
@@ -164,4 +164,4 @@ def test_what_is_wrong_is_one_line(train: Train, items: list[Instance], tmp_path
     (tmp_path / "splits.json").write_text(json.dumps(table))
     with pytest.raises(UserError, match="stands in train and in test; companies must stay whole"):
         train("sft", f"--out={tmp_path / 'd'}")
-    assert not [path for name in "bcd" if (path := tmp_path / name).exists()]  # nothing is left behind
+    assert not [path for name in "abcd" if (path := tmp_path / name).exists()]  # nothing is left behind
