@@ -18,8 +18,10 @@ times = @echo "== done"; cat $(TIMES); rm -f $(TIMES)
 
 .PHONY: run ladder grpo taught test test-slow test-browser test-vllm test-servers test-inspect lint checks clean
 
+# A search returns each question's own passage, so that asking is what is shown; RETRIEVAL=index searches the bundled index.
+RETRIEVAL ?= own
 run: $(INSTALLED)
-	$(call step,demo: four agents on ten questions about companies that none was taught on,$(BIN)/fiqkit run --lineup demo --split test --language en --orbits 10 --once-an-orbit --seed 0 $(ARGS))
+	$(call step,demo: four agents on 25 questions about companies that none was taught on,$(BIN)/fiqkit run --lineup demo --split test --language en --orbits 25 --once-an-orbit --retrieval $(RETRIEVAL) --seed 0 $(ARGS))
 	$(times)
 
 # A folder that was begun goes on where it was. Under other load one thread is faster than two that wait for each other.

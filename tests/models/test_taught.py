@@ -35,7 +35,9 @@ def test_the_adapter_is_small_and_says_how_it_was_made() -> None:
 @pytest.mark.slow
 def test_it_asks_on_category_about_companies_that_it_never_saw(tmp_path: Path) -> None:
     settings = Settings(
-        lineup=override(lineup("demo"), {"agent": ("smollm2-taught",), "modes": ("interact",)}, "test"),
+        lineup=override(
+            lineup("demo"), {"agent": ("smollm2-taught",), "modes": ("interact",), "retrieval": "own"}, "test"
+        ),
         store=tmp_path / "taught.db",
         split="test",
         language="en",
@@ -48,7 +50,6 @@ def test_it_asks_on_category_about_companies_that_it_never_saw(tmp_path: Path) -
     finally:
         store.close()
     assert all(e.asked for e in episodes)
-    assert (
-        sum(e.questions[0].central in e.categories for e in episodes) >= len(episodes) / 4
-    )  # on whole passages; its base, none
+    on_category = sum(e.questions[0].central in e.categories for e in episodes) / len(episodes)
+    assert on_category >= 0.7  # its base: a tenth
     assert orbit_numbers(episodes)["orbits"] == 5
