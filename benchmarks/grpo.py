@@ -1,6 +1,6 @@
 """Multi-turn GRPO in the Environment on a tiny Qwen3, three seeds: does the mean reward of a step rise?
 
-    python benchmarks/grpo.py [--steps 16] [--seeds 0 1 2] [--out grpo]
+    python benchmarks/grpo.py [--steps 16] [--seeds 0 1 2] [--reward bits] [--out grpo]
 
 The model is made here: some hundred thousand parameters and a tokenizer of 1,024 tokens, taught on the train split to
 search, to ask one of the five fixed questions at random or none, and to answer. What is left to GRPO is to write
@@ -163,6 +163,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--rate", type=float, default=3e-3, help="learning rate of GRPO")
     parser.add_argument("--epochs", type=int, default=12, help="of teaching")
+    parser.add_argument("--reward", choices=("episode", "bits"), default="episode")
     parser.add_argument("--out", type=Path, default=Path("grpo"))
     given = parser.parse_args()
     started = time.perf_counter()
@@ -174,7 +175,7 @@ def main() -> None:
         small = ("rollout.passage_lines=4", "grpo.max_tokens=48", 'lora.targets=["all-linear"]', "lora.r=32")
         steps = (f"grpo.steps={given.steps}", f"grpo.batch={given.batch}", "grpo.group=8", "grpo.turns=3")
         where = (f'model="{model}"', f"seed={seed}", f"grpo.learning_rate={given.rate}", "max_length=1400")
-        return recipe("smollm2-cpu", (*where, *steps, *small))
+        return recipe("smollm2-cpu", (*where, *steps, *small, f"grpo.reward={given.reward}"))
 
     model = given.out / "model"
     rollout = changed(0, model).rollout
@@ -191,10 +192,17 @@ def main() -> None:
     print("\n| step | " + " | ".join(rewards) + " |\n|" + " --- |" * (len(rewards) + 1))
     for step, means in enumerate(zip(*rewards.values(), strict=True), 1):
         print(f"| {step} | " + " | ".join(f"{mean:.2f}" for mean in means) + " |")
-    rise = {seed: round(fmean(r[-5:]) - fmean(r[:5]), 3) for seed, r in rewards.items()}
+    rise = {seed: _rise(r) for seed, r in rewards.items()}
+    paid = {seed: _rise([line["rewards/on_category/mean"] for line in log]) for seed, log in logs.items()}
     gap = max(line["sampling/logprob_gap"] for log in logs.values() for line in log)
     seconds = round(time.perf_counter() - started)
-    print(json.dumps({"rise": rise, "steps": given.steps, "largest_logprob_gap": gap, "seconds": seconds}))
+    told = {"reward": given.reward, "rise": rise, "rise_of_question": paid, "steps": given.steps}
+    print(json.dumps({**told, "largest_logprob_gap": gap, "seconds": seconds}))
+
+
+def _rise(means: Sequence[float]) -> float:
+    """The mean of the last five steps less that of the first five."""
+    return round(fmean(means[-5:]) - fmean(means[:5]), 3)
 
 
 if __name__ == "__main__":
