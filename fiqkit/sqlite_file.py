@@ -26,6 +26,11 @@ from fiqkit.errors import UserError
 _MAGIC = b"SQLite format 3\0"
 _LOGGED = 2  # byte 18 of a file that keeps a write-ahead log
 _SWITCHES = 600  # tries, a twentieth of a second apart
+_LOOKS = 20  # tries to read, as far apart
+_GONE = (
+    "SQLITE_CANTOPEN",
+    "SQLITE_READONLY",
+)  # a writer left, and took its log along, between the look and the opening
 _PATIENCE = 60_000  # milliseconds that a writer waits for others that write the same file
 
 
@@ -150,6 +155,20 @@ def execute_all(db: Database, script: str) -> None:
 
 def _reader(path: Path) -> Database:
     """A connection that leaves no trace, whatever state the last writer left the file in."""
+    looks = itertools.count(1)
+    while True:
+        try:
+            db = _as_it_stands(path)
+            db.table_names()  # the first statement is what opens the file
+            return db
+        except (sqlite3.OperationalError, FileNotFoundError) as error:
+            gone = getattr(error, "sqlite_errorname", _GONE[0]).startswith(_GONE)
+            if not gone or next(looks) == _LOOKS:
+                raise
+            time.sleep(0.05)
+
+
+def _as_it_stands(path: Path) -> Database:
     with path.open("rb") as file:
         head = file.read(20)
     if not head.startswith(_MAGIC):
