@@ -27,10 +27,8 @@ _MAGIC = b"SQLite format 3\0"
 _LOGGED = 2  # byte 18 of a file that keeps a write-ahead log
 _SWITCHES = 600  # tries, a twentieth of a second apart
 _LOOKS = 20  # tries to read, as far apart
-_GONE = (
-    "SQLITE_CANTOPEN",
-    "SQLITE_READONLY",
-)  # a writer left, and took its log along, between the look and the opening
+# What SQLite says where a writer left, and took its log along, between the look at the files and the opening.
+_GONE = ("SQLITE_CANTOPEN", "SQLITE_READONLY")
 _PATIENCE = 60_000  # milliseconds that a writer waits for others that write the same file
 
 
@@ -162,7 +160,7 @@ def _reader(path: Path) -> Database:
             db.table_names()  # the first statement is what opens the file
             return db
         except (sqlite3.OperationalError, FileNotFoundError) as error:
-            gone = getattr(error, "sqlite_errorname", _GONE[0]).startswith(_GONE)
+            gone = isinstance(error, FileNotFoundError) or error.sqlite_errorname.startswith(_GONE)
             if not gone or next(looks) == _LOOKS:
                 raise
             time.sleep(0.05)

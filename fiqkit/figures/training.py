@@ -8,7 +8,11 @@ from matplotlib.figure import Figure
 
 from fiqkit.figures.style import PALETTE, RULE, Row, canvas, entries_of, legend_above, styled
 
-_DRAWN = {"loss": "on what is learned from", "eval_loss": "on the validation split", "reward": "mean of a step"}
+_DRAWN = {
+    "loss": ("on what is learned from", PALETTE[0]),
+    "eval_loss": ("on the validation split", PALETTE[1]),
+    "reward": ("mean of a step", PALETTE[2]),
+}
 
 
 def learning_curves(logs: Mapping[str, Sequence[Row]]) -> Figure:
@@ -25,8 +29,8 @@ def learning_curves(logs: Mapping[str, Sequence[Row]]) -> Figure:
             for name in names:
                 drawn = [(line["step"], line[name]) for line in log if name in line]
                 if drawn:
-                    colour = PALETTE[list(_DRAWN).index(name)]
-                    panel.plot(*zip(*drawn, strict=True), color=colour, marker=".", lw=1.2, label=_DRAWN[name])
+                    label, colour = _DRAWN[name]
+                    panel.plot(*zip(*drawn, strict=True), color=colour, marker=".", lw=1.2, label=label)
             panel.set_title(f"{stage}: {'reward' if rewarded else 'loss'}")
             panel.set_xlabel("step")
             panel.grid(True)

@@ -73,7 +73,7 @@ class Stages:
         self.recipe, self.passages, self.out, self.say = recipe, passages, out, say
         self._given = {"demos": demos, "episodes": episodes}
         for path in (demos, episodes):
-            if path and not list(read_demos(path)):
+            if path and next(read_demos(path), None) is None:
                 raise UserError(f"{path}: it holds no demonstration; make some with `fiqkit train demos`")
         self._parent: Path | None = None
 
